@@ -131,7 +131,7 @@ fuzz: ## fuzz every decoder (FUZZTIME=30s each); an input that breaks one is wri
 ##@ Measure, and try for longer
 
 # FIGURE is apply, status, wire, flash, memory, spaces, fleet, store, api or streams; WRITES=200000 is for store, AGENTS=5000 and
-# AGENTS_DISK=/dev/shm for fleet, STREAMS=10000 for streams, which needs root.
+# AGENTS_DISK=/dev/shm for fleet, STREAMS=10000 for streams, which needs root, and for its end alone, killed-streams.
 .PHONY: bench
 bench: build testenv $(if $(filter api,$(FIGURE)),bin/etcd) ## one JSON line a figure, beside a floor of the same run (FIGURE=name; see above it in the Makefile)
 ifeq ($(filter fleet store,$(FIGURE)),)

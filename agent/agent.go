@@ -299,7 +299,7 @@ func (a *agent) run(ctx context.Context) error {
 	parts.Go(func() { a.describe(ctx) })
 	if !a.Config.Relay {
 		parts.Go(func() { cancel(a.followTarget(ctx)) })
-		parts.Go(func() { cancel(a.gateway.Run(ctx)) })
+		parts.Go(func() { a.runGateway(ctx, cancel) })
 		parts.Go(func() { cancel(a.identify(ctx)) })
 		parts.Go(func() { trim(ctx, a.file.ReleaseMemory) })
 	}

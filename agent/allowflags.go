@@ -75,6 +75,11 @@ var (
 			"whether spaces may read what is in their namespaces, but Secrets, and what their Pods use, as --allow-logs",
 			func(a *tunnel.Allow) *[]string { return &a.View },
 		},
+		{
+			"allow-pod-writes",
+			"whether spaces may delete, evict and label their Pods, and what else is born here for them: claims, Jobs; as --allow-logs",
+			func(a *tunnel.Allow) *[]string { return &a.PodWrites },
+		},
 	}
 	allowSwitches = []struct {
 		name, usage string

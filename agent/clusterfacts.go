@@ -14,21 +14,24 @@ import (
 )
 
 // The cluster is asked every describeEvery what it is made of, and has describeTime to answer. The
-// parent is told what has changed.
+// parent is told what has changed. What failed is asked again after describeRetry.
 const (
 	describeEvery = time.Minute
 	describeTime  = 30 * time.Second
+	describeRetry = 5 * time.Second
 )
 
 // describe tells the parent what the cluster is made of until ctx ends.
 func (a *agent) describe(ctx context.Context) {
 	for {
+		again := describeEvery
 		if facts, err := a.clusterFacts(ctx); err != nil {
 			a.Log.Debug("the target does not say what it is made of", "err", err)
+			again = describeRetry
 		} else {
 			a.conditions.ReportCluster(facts)
 		}
-		if !ondemand.Pause(ctx, describeEvery) {
+		if !ondemand.Pause(ctx, again) {
 			return
 		}
 	}

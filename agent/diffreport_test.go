@@ -95,7 +95,7 @@ func TestAReplicaSetIsToldWithoutWhatTheParentKnows(t *testing.T) {
 	if r := s.report(k); len(
 		r.Object,
 	) > len(
-		`{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z"},"spec":{"replicas":1}}`,
+		`{"metadata":{"creationTimestamp":"2026-11-21T14:46:25Z","uid":"uid-400"},"spec":{"replicas":1}}`,
 	) {
 		t.Errorf("short is %s", r.Object)
 	}

@@ -136,10 +136,11 @@ func TestKindsOfTheSiteAreTheSites(t *testing.T) {
 	widget := live("example.com", "widgets", "example.com/v1", "Widget", "app", "w", nil)
 	s.desire(ns, chart, role, definition, widget)
 	eventually(t, "what the space brings is applied", func() bool { return s.exists(widget) })
+	if m := s.reported(chart, "KindNotAllowed"); !strings.Contains(m, "kinds: [helmcharts.helm.cattle.io]") {
+		t.Errorf("message %q", m)
+	}
+	s.reported(role, "RightsNotAllowed")
 	for _, e := range []store.Entry{chart, role} {
-		if m := s.reported(e, "KindNotAllowed"); !strings.Contains(m, "kinds: ["+e.Key.Resource+"."+e.Key.Group+"]") {
-			t.Errorf("message %q", m)
-		}
 		if s.exists(e) {
 			t.Errorf("%s was made", e.Key)
 		}

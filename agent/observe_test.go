@@ -107,7 +107,7 @@ func TestPodsOfPlacedObjectsAreReportedAndOthersAreNot(t *testing.T) {
 	o := object.Metadata.OwnerReferences
 	if r.OriginUID != "source-deployments-web" || object.Kind != "Pod" || object.Status != nil ||
 		object.Metadata.UID == "" ||
-		len(o) != 1 || o[0].Kind != "Deployment" || o[0].APIVersion != "apps/v1" || o[0].Name != "web" ||
+		len(o) != 2 || o[1].UID != set || o[0].Kind != "Deployment" || o[0].APIVersion != "apps/v1" || o[0].Name != "web" ||
 		o[0].UID != "source-deployments-web" {
 		t.Errorf("reported pod: %s", r.Object)
 	}

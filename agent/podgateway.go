@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"context"
 
 	"github.com/urfave/cli/v2"
 
@@ -29,6 +30,13 @@ func (a *agent) openGateway() (err error) {
 	})
 	a.applier.PodAPI = a.gateway
 	return err
+}
+
+// runGateway runs the gateway of a site. One that is switched off ends at once, and nothing with it.
+func (a *agent) runGateway(ctx context.Context, fail context.CancelCauseFunc) {
+	if err := a.gateway.Run(ctx); err != nil {
+		fail(err)
+	}
 }
 
 const gatewayFlag = "gateway-address"

@@ -43,8 +43,8 @@ func (a *agent) allowsStream(space string, v exchange.Verb) error {
 		way = policy.View
 	case exchange.PortForward, exchange.Connect:
 		way = policy.PortForward
-	case exchange.Delete, exchange.Evict:
-		return nil // it ends what the space has had made
+	case exchange.Delete, exchange.Evict, exchange.Change:
+		way = policy.PodWrites
 	}
 	return a.permission.Policy().Stream(way, space, a.Name)
 }

@@ -204,8 +204,8 @@ func mirroredPods(t *testing.T, c *center) {
 		[]byte(`{"metadata":{"labels":{"a":"b"}}}`),
 		metav1.PatchOptions{},
 	)
-	if !apierrors.IsForbidden(err) {
-		t.Errorf("a user changes a mirrored Pod: %v", err)
+	if !apierrors.IsServiceUnavailable(err) {
+		t.Errorf("a user changes a mirrored Pod of which its site has said no UID: %v", err)
 	}
 	if err := user.Delete(ctx, "m", metav1.DeleteOptions{}); !apierrors.IsServiceUnavailable(err) {
 		t.Errorf("a user deletes a mirrored Pod of which its site has said no UID: %v", err)

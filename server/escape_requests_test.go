@@ -43,6 +43,13 @@ func (g *generator) request() request {
 	if method != http.MethodGet && g.chance(90) {
 		body, contentType = g.body(method, what)
 	}
+	if g.chance(8) {
+		query, watches = "", false
+		method, what, body, contentType = g.ofBorn()
+		for target = g.target(what); named(target) != g.phase.space.name && g.exists(named(target)); {
+			target = g.target(what)
+		}
+	}
 	var text strings.Builder
 	target, host := g.host(target)
 	fmt.Fprintf(&text, "%s %s%s HTTP/1.1\r\nHost: %s\r\n", method, target, query, host)
@@ -98,10 +105,13 @@ func (g *generator) resource(method string) string {
 		return pick(g.r, "/api", "/apis", "/api/v1", "/apis/example.com/v1", "/openapi/v2", "/openapi/v3", "/openapi/v3/apis/example.com/v1", "/metrics", "/logs",
 			"/debug/pprof/heap", "/.well-known/openid-configuration", "/openid/v1/jwks", "/version", "/readyz", "/enroll/v1", "/", "")
 	}
-	base, resource := "/api/v1", pick(g.r, "configmaps", "configmaps", "secrets", "services", "serviceaccounts", "pods", "events", "namespaces")
+	base, resource := "/api/v1", pick(g.r, "configmaps", "configmaps", "secrets", "services", "serviceaccounts", "pods", "pods", "persistentvolumeclaims", "events", "namespaces")
 	switch g.r.IntN(8) {
 	case 0:
 		base, resource = "/apis/apps/v1", pick(g.r, "deployments", "deployments", "replicasets", "controllerrevisions")
+		if g.chance(30) {
+			base, resource = "/apis/batch/v1", "jobs"
+		}
 	case 1:
 		base, resource = "/apis/example.com/v1", "widgets"
 		if g.chance(40) {

@@ -36,12 +36,13 @@ func TestNoSpaceEscape(t *testing.T) {
 	began := time.Now()
 	tried := w.attack(w.handler, w.phases(), requests, 20, 1)
 	t.Logf(
-		"requests tried %d, foreign reads, writes and events %d, in %s; answers with what is the reader's own %d, writes %d; answers to those with rights, by status: %v",
+		"requests tried %d, foreign reads, writes and events %d, in %s; answers with what is the reader's own %d, writes %d, requests for sites %d; answers to those with rights, by status: %v",
 		tried,
 		len(w.escapes),
 		time.Since(began).Round(time.Millisecond),
 		w.ownReads.Load(),
 		w.ownWrites.Load(),
+		w.asked.Load(),
 		w.statuses(),
 	)
 	for _, e := range w.escapes {
@@ -50,7 +51,8 @@ func TestNoSpaceEscape(t *testing.T) {
 	if w.hooks.calls.Load() < int64(tried/1000) {
 		t.Errorf("webhooks were asked %d times", w.hooks.calls.Load())
 	}
-	if tried < requests || w.ownReads.Load() < int64(tried/100) || w.ownWrites.Load() < int64(tried/1000) {
+	if tried < requests || w.ownReads.Load() < int64(tried/100) || w.ownWrites.Load() < int64(tried/1000) ||
+		w.asked.Load() < int64(tried/2500) {
 		t.Error("too little was read or written for this to show anything")
 	}
 	for name, hole := range holes {
@@ -126,15 +128,18 @@ func (w *world) attack(h http.Handler, phases []phase, n, enough int, seed uint6
 // newWorld runs a center with a garbage collector and fills its spaces.
 func newWorld(t *testing.T) *world {
 	hooks := &hookJudge{servers: map[string]*httptest.Server{}}
+	w := &world{t: t, tokens: map[string]*prey{}, codes: map[int]int{}, hooks: hooks}
+	hooks.w = w
 	c := start(
 		t,
 		t.TempDir(),
 		newAuthority(t),
 		nil,
-		func(config *apiserver.Config) { config.SpacesDomain, config.Sites = spacesDomain, hooks },
+		func(config *apiserver.Config) {
+			config.SpacesDomain, config.Sites = spacesDomain, bothSites{hooks, spies{w}}
+		},
 	)
-	w := &world{t: t, c: c, handler: c.api.Handler(), tokens: map[string]*prey{}, codes: map[int]int{}, hooks: hooks}
-	hooks.w = w
+	w.c, w.handler = c, c.api.Handler()
 	collector := gc.New(gc.Config{API: server.NewWriter(c.api.Loopback), Log: slog.New(slog.DiscardHandler)})
 	ctx, cancel := context.WithCancel(t.Context())
 	var all sync.WaitGroup

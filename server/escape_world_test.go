@@ -41,6 +41,7 @@ type world struct {
 	seen       atomic.Int64 // the revision up to which the store's writes have been judged
 
 	ownReads, ownWrites atomic.Int64
+	asked               atomic.Int64 // what sites were asked of the space of the phase
 
 	mu      sync.Mutex
 	escapes []string
@@ -235,6 +236,7 @@ func (w *world) restoreSpace(s *prey) {
 		w.t.Fatal(err)
 	}
 	w.hooks.restore(s)
+	w.bear(s)
 	w.remember(s)
 }
 

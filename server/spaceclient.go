@@ -122,6 +122,19 @@ func (w *spaceClient) Delete(ctx context.Context, key store.Key, apiVersion, uid
 	return r.Delete(ctx, key.Name, options)
 }
 
+// Terminate implements spaceapi.Terminator.
+func (w *spaceClient) Terminate(ctx context.Context, key store.Key, apiVersion, uid string, grace int64) error {
+	r, err := w.resource(key, apiVersion)
+	if err != nil {
+		return err
+	}
+	id := types.UID(uid)
+	return r.Delete(ctx, key.Name, metav1.DeleteOptions{
+		GracePeriodSeconds: &grace,
+		Preconditions:      &metav1.Preconditions{UID: &id},
+	})
+}
+
 // Live implements spaceapi.LiveGetter.
 func (w *spaceClient) Live(ctx context.Context, key store.Key, apiVersion string) (map[string]any, error) {
 	r, err := w.resource(key, apiVersion)

@@ -22,8 +22,9 @@ type Report struct {
 	// Of, when not empty, names the replicasetdiff.Source that Object has to be completed from: the
 	// desired version of the placed object, of which Object leaves out what it has from there.
 	Of string `json:"of,omitempty"`
-	// Object is an associated object without its status: metadata (with an owner reference to the
-	// placed object, by its name and OriginUID) and spec.
+	// Object is an associated object without its status: metadata and spec. The first owner reference
+	// names the placed object, by its name and OriginUID. A second one names what controls the object
+	// where that is another: it is reported, too.
 	Object json.RawMessage `json:"object,omitempty"`
 	// Event is what the target says about a placed object or what belongs to it; the key is that of
 	// an Event then. At is when it was last said.

@@ -41,12 +41,14 @@ type Allow struct {
 	// hold them.
 	Tokens bool `json:"tokens,omitempty"`
 	// Logs, Exec and PortForward let a space reach into its own Pods from the center. Exec is attach
-	// and debugging, too. View lets it read what is in its own namespaces. Each is a list: true or
+	// and debugging, too. View lets it read what is in its own namespaces. PodWrites lets
+	// it delete, evict and label its Pods, and what else was born with them. Each is a list: true or
 	// false for all spaces, SPACE=true or SPACE=false for one. What is not said is true.
 	Logs        []string `json:"logs,omitempty"`
 	Exec        []string `json:"exec,omitempty"`
 	PortForward []string `json:"portForward,omitempty"`
 	View        []string `json:"view,omitempty"`
+	PodWrites   []string `json:"podWrites,omitempty"`
 }
 
 // Equal reports whether a and other allow the same.
@@ -77,6 +79,7 @@ type Narrow struct {
 	Exec        *bool `json:"exec,omitempty"`
 	PortForward *bool `json:"portForward,omitempty"`
 	View        *bool `json:"view,omitempty"`
+	PodWrites   *bool `json:"podWrites,omitempty"`
 }
 
 func (*Narrow) frame() wire.Type { return typeNarrow }
@@ -98,7 +101,7 @@ func (a *Allow) bounded() *Allow {
 	out := *a
 	for _, list := range []*[]string{
 		&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts, &out.PodSecurity, &out.LoadBalancerClasses,
-		&out.Logs, &out.Exec, &out.PortForward, &out.View, &out.Controllers, &out.ClusterControllers,
+		&out.Logs, &out.Exec, &out.PortForward, &out.View, &out.PodWrites, &out.Controllers, &out.ClusterControllers,
 	} {
 		kept := slices.Clone(*list)
 		kept = slices.DeleteFunc(kept, func(s string) bool { return len(s) > maxAllowedText })

@@ -23,6 +23,7 @@ func FuzzControl(f *testing.F) {
 		f.Add(raw)
 	}
 	f.Add([]byte(`{"center":"0/1@2","at":"00000000000000000000000000000000/0@-2"}`))
+	f.Add([]byte(`{"ended":"01000000000000000000000000000000"}`))
 	f.Fuzz(func(t *testing.T, payload []byte) {
 		again[Hello](t, payload)
 		again[Welcome](t, payload)
@@ -33,6 +34,7 @@ func FuzzControl(f *testing.F) {
 		again[Link](t, payload)
 		again[CredentialStatus](t, payload)
 		again[ChildStatus](t, payload)
+		again[Wanted](t, payload)
 	})
 }
 

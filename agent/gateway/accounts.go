@@ -7,10 +7,12 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"strings"
 	"time"
 
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/upward"
 )
 
@@ -40,10 +42,13 @@ const (
 	checkEvery = 10 * time.Minute
 	// askTime is how long a token is waited for.
 	askTime = 30 * time.Second
+	// silentTime is how long nothing is asked after a parent that could not be asked: workloads must
+	// not wait for it one after the other.
+	silentTime = 5 * time.Second
 )
 
-// ensure keeps what an identity needs in a namespace. g.providing must be held.
-func (g *Gateway) ensure(ctx context.Context, who identity, at string) error {
+// ensure keeps what an identity needs in a namespace, see provide. g.providing must be held.
+func (g *Gateway) ensure(ctx context.Context, who identity, at string, anew bool) error {
 	host, err := g.service(ctx)
 	if err != nil {
 		return err
@@ -54,9 +59,13 @@ func (g *Gateway) ensure(ctx context.Context, who identity, at string) error {
 	}
 	writer := g.As(client, who.space, who.namespace)
 	a := g.account(who)
-	if a == nil || a.at != at || a.unread {
+	if a == nil || a.at != at || a.unread || anew {
+		known := a
 		if a, err = g.read(ctx, client, who, at); err != nil {
 			return err
+		}
+		if known != nil && known.token == a.token {
+			a.renewAt, a.doubted = known.renewAt, known.doubted
 		}
 	}
 	now := time.Now()
@@ -107,10 +116,16 @@ func (g *Gateway) read(ctx context.Context, c *target.Client, who identity, at s
 
 // renew asks for a token and keeps it.
 func (g *Gateway) renew(ctx context.Context, writer *target.Client, who identity, a *account) (*account, error) {
+	if time.Since(g.silent) < silentTime {
+		return nil, fmt.Errorf("no token for ServiceAccount %s/%s of space %s: %w", who.namespace, who.name, who.space, g.silence)
+	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	t, err := upward.AskToken(ctx, g.up, who.space, "", upward.TokenRequest{Namespace: who.namespace, Account: who.name})
 	if err != nil {
+		if exchange.FaultOf(err).Code == http.StatusServiceUnavailable {
+			g.silent, g.silence = time.Now(), err
+		}
 		return nil, fmt.Errorf("no token for ServiceAccount %s/%s of space %s: %w", who.namespace, who.name, who.space, err)
 	}
 	next := *a

@@ -54,6 +54,8 @@ type Gateway struct {
 	serviceAt netip.AddrPort
 	adopted   bool      // what an earlier run has kept is known
 	checked   time.Time // when everything was looked at
+	silent    time.Time // when the parent could not be asked for a token, because of silence
+	silence   error
 
 	mu       sync.Mutex
 	at       netip.AddrPort // where it listens; invalid while it does not
@@ -61,7 +63,7 @@ type Gateway struct {
 	changed  chan struct{}  // closed and replaced when at or problem is another one
 	serving  *tls.Certificate
 	servedAs string // the address that serving is for
-	knows    bool // what an earlier run has kept
+	knows    bool   // what an earlier run has kept
 	accounts map[identity]*account
 	tokens   map[[sha256.Size]byte]identity
 }
@@ -209,16 +211,18 @@ func (g *Gateway) looked() {
 // Provide keeps what the pods of a workload need: of the ServiceAccount that it names, in the
 // namespace of the target that has the name at. A *policy.Refusal says that this site cannot.
 func (g *Gateway) Provide(ctx context.Context, k store.Key, at, account string) error {
-	return g.provide(ctx, identity{k.Space, k.Namespace, account}, at)
+	return g.provide(ctx, identity{k.Space, k.Namespace, account}, at, true)
 }
 
-func (g *Gateway) provide(ctx context.Context, who identity, at string) error {
+// provide keeps what the pods of an identity need. With anew it is looked whether the target still
+// has it: its namespace may have gone, and come again.
+func (g *Gateway) provide(ctx context.Context, who identity, at string, anew bool) error {
 	if err := g.listening(ctx); err != nil {
 		return err
 	}
 	g.providing.Lock()
 	defer g.providing.Unlock()
-	return g.ensure(ctx, who, at)
+	return g.ensure(ctx, who, at, anew)
 }
 
 // startTime is how long a workload waits for the gateway to begin.

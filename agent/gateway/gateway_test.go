@@ -1,6 +1,9 @@
 package gateway
 
 import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -59,6 +62,17 @@ func TestPodsReachTheirSpace(t *testing.T) {
 	if code, body := s.ask(t, secret, secret[store.PodAPIToken]); code != http.StatusServiceUnavailable {
 		t.Errorf("cut off: %d %s", code, body)
 	}
+	if err := s.provided(t, "another"); err == nil || !strings.Contains(err.Error(), "cut off") {
+		t.Errorf("a token while cut off: %v", err)
+	}
+	p.set(func(p *parent) { p.cut = false })
+	if err := s.provided(t, "third"); err == nil || !strings.Contains(err.Error(), "cut off") {
+		t.Errorf("it is asked for each workload anew: %v", err)
+	}
+	s.providing.Lock()
+	s.silent = time.Now().Add(-silentTime)
+	s.providing.Unlock()
+	must(t, s.provided(t, "third"))
 }
 
 // A token is renewed at half of its life, and when the home refuses it. The one before is still
@@ -145,8 +159,16 @@ func TestWhatOthersRemoveComesBack(t *testing.T) {
 	api, p, dir := newAPI(t), newParent(t), t.TempDir()
 	s := newSite(t, dir, api, p, "127.0.0.1:0")
 	must(t, s.provided(t, "op"))
-	api.Remove("", "secrets", "pre-app", store.PodAPISecret("op"))
-	api.Remove("", "configmaps", "pre-app", store.PodAPIConfigMap)
+	remove := func() {
+		api.Remove("", "secrets", "pre-app", store.PodAPISecret("op"))
+		api.Remove("", "configmaps", "pre-app", store.PodAPIConfigMap)
+	}
+	remove()
+	must(t, s.provided(t, "op"))
+	if s.secret(t, "op") == nil || api.Object("", "configmaps", "pre-app", store.PodAPIConfigMap) == nil {
+		t.Error("a workload that is applied does not find what it names")
+	}
+	remove()
 	api.Remove("discovery.k8s.io", "endpointslices", target.DefaultSpaces, target.GatewayService)
 	s.Inventory.Put(op, inventory.Record{UID: "u-1", Account: "op", Prefix: "pre-"})
 	must(t, s.look(t.Context()))
@@ -218,13 +240,52 @@ func TestSeats(t *testing.T) {
 	}
 	take(identity{"shop", "app", "op"}, mostOfAccount)
 	take(identity{"shop", "app", "other"}, mostOfSpace-mostOfAccount)
-	take(identity{"team", "app", "op"}, mostRequests-mostOfSpace)
+	take(identity{"team", "app", "op"}, mostOfAccount)
+	take(identity{"team", "app", "other"}, mostRequests-mostOfSpace-mostOfAccount)
 	for _, give := range given {
 		give()
 	}
 	if s.all != 0 || len(s.spaces) != 0 || len(s.accounts) != 0 {
 		t.Errorf("left: %+v", s)
 	}
+}
+
+// A pod that opens watches without an end is told to end some, and gets all of its room back.
+func TestAFloodOfWatches(t *testing.T) {
+	s := newSite(t, t.TempDir(), newAPI(t), newParent(t), "127.0.0.1:0")
+	must(t, s.provided(t, "op"))
+	must(t, s.provided(t, "other"))
+	flood, other := s.secret(t, "op"), s.secret(t, "other")
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM([]byte(flood[store.PodAPICA]))
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "10.96.0.7"}, ForceAttemptHTTP2: true}
+	defer transport.CloseIdleConnections()
+	ctx, cancel := context.WithCancel(t.Context())
+	var open []*http.Response
+	for range mostOfAccount + 1 {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "https://"+s.at.String()+"/watch", nil)
+		must(t, err)
+		req.Header.Set("Authorization", "Bearer "+flood[store.PodAPIToken])
+		resp, err := transport.RoundTrip(req)
+		must(t, err)
+		open = append(open, resp)
+	}
+	if last := open[mostOfAccount]; last.StatusCode != http.StatusTooManyRequests || last.Header.Get("Retry-After") == "" ||
+		open[mostOfAccount-1].StatusCode != http.StatusOK {
+		t.Errorf("the last is answered with %s", last.Status)
+	}
+	if code, body := s.ask(t, other, other[store.PodAPIToken]); code != http.StatusOK {
+		t.Errorf("another account: %d %s", code, body)
+	}
+	cancel()
+	for _, resp := range open {
+		resp.Body.Close()
+	}
+	eventually(t, "all room is given back", func() bool {
+		s.seats.mu.Lock()
+		defer s.seats.mu.Unlock()
+		return s.seats.all == 0
+	})
 }
 
 func TestAddress(t *testing.T) {

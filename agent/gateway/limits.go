@@ -6,14 +6,13 @@ import (
 	"sync"
 )
 
-// What pods may have open at the gateway. A data connection has room for 128 streams of a child; the
-// rest is for tokens.
+// What pods may have open at the gateway. A data connection has room for 1,000 streams of a child.
 const (
 	mostConnections    = 512
 	mostPerSource      = 64
-	mostRequests       = 120
-	mostOfSpace        = 96
-	mostOfAccount      = 64
+	mostRequests       = 512
+	mostOfSpace        = 256
+	mostOfAccount      = 128
 	longestAccessToken = 8 << 10
 )
 

@@ -92,6 +92,11 @@ func (p *parent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		upward.WriteFault(w, exchange.FaultOf(err))
 		return
 	}
+	if r.URL.Path == "/watch" {
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+		return
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !upward.IsTokenRequest(r.Header) {

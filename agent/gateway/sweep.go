@@ -16,7 +16,7 @@ func (g *Gateway) look(ctx context.Context) error {
 	g.recheck()
 	var errs []error
 	for who, at := range named {
-		if err := g.provide(ctx, who, at); err != nil {
+		if err := g.provide(ctx, who, at, false); err != nil {
 			errs = append(errs, err)
 		}
 	}
@@ -53,7 +53,8 @@ func (g *Gateway) sweep(ctx context.Context, named map[identity]string) error {
 		return err
 	}
 	var errs []error
-	for who, at := range g.unused(named) {
+	unused := g.unused(named)
+	for who, at := range unused {
 		g.put(who, nil)
 		err := g.As(client, who.space, who.namespace).DropCredentials(ctx, at, who.name, !g.uses(at))
 		if err != nil {
@@ -61,7 +62,7 @@ func (g *Gateway) sweep(ctx context.Context, named map[identity]string) error {
 			errs = append(errs, fmt.Errorf("remove the credentials of ServiceAccount %s in namespace %s: %w", who.name, at, err))
 		}
 	}
-	if g.clusterIP != "" && len(named) == 0 && len(errs) == 0 && !g.uses("") {
+	if len(unused) > 0 && len(named) == 0 && len(errs) == 0 && !g.uses("") {
 		g.serviceAt = netip.AddrPort{}
 		errs = append(errs, client.DropGateway(ctx))
 	}

@@ -11,8 +11,8 @@ import (
 )
 
 // associateLocked records what belongs to a placed object: a Pod, a ReplicaSet, a Job, a
-// ControllerRevision, an EndpointSlice. Until it is known that it does, it waits. All but Pods wait a moment for more
-// of their kind.
+// ControllerRevision, an EndpointSlice, a claim. Until it is known that it does, it waits. All but
+// Pods wait a moment for more of their kind.
 func (o *Observer) associateLocked(w watchKey, live *target.Object) {
 	controller := live.ControllerUID()
 	if controller == "" {
@@ -24,6 +24,12 @@ func (o *Observer) associateLocked(w watchKey, live *target.Object) {
 		o.owners.wait(uid, top, place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name})
 		return
 	}
+	o.belongsLocked(w, live, owner)
+}
+
+// belongsLocked records what belongs to a placed object.
+func (o *Observer) belongsLocked(w watchKey, live *target.Object, owner store.Key) {
+	uid := live.Metadata.UID
 	o.owners.unwait(uid)
 	source, ok := o.Inventory.Get(owner)
 	if !ok {
@@ -79,6 +85,10 @@ func (o *Observer) associateLocked(w watchKey, live *target.Object) {
 	}
 	o.publishLocked(k)
 	o.appearedLocked(uid)
+	for below, at := range o.owners.waiting.Get(uid) { // the claims of a Pod
+		o.owners.unwait(below)
+		o.fetch.add(at)
+	}
 }
 
 // reported is an associated object as it is reported: its status travels beside it, and it belongs
@@ -115,13 +125,16 @@ func reportedObject(
 	}
 	out := reported{
 		Spec: live.Spec, Metadata: target.Metadata{
-			Name: m.Name, GenerateName: m.GenerateName, Namespace: k.Namespace, Labels: ownLabels(m.Labels, placed), Annotations: unmarked(m.Annotations),
-			CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp, OwnerReferences: []target.Owner{owner},
+			Name: m.Name, GenerateName: m.GenerateName, Namespace: k.Namespace, Labels: ownLabels(m.Labels, placed),
+			Annotations: unmarked(m.Annotations), CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
+			DeletionGrace: m.DeletionGrace, OwnerReferences: append([]target.Owner{owner}, between(live, placed)...), UID: m.UID,
 		},
 	}
 	switch (resource{k.Group, k.Resource}) {
 	case podResource:
-		out.APIVersion, out.Kind, out.Metadata.UID = "v1", "Pod", m.UID
+		out.APIVersion, out.Kind = "v1", "Pod"
+	case claimResource:
+		out.APIVersion, out.Kind = "v1", "PersistentVolumeClaim"
 	case replicaSetResource:
 		out.APIVersion, out.Kind = "apps/v1", "ReplicaSet"
 	case jobResource:
@@ -140,6 +153,17 @@ func reportedObject(
 		}
 	}
 	return json.Marshal(out)
+}
+
+// between is what controls the object at the target, where that is another than the placed one: the
+// parent has it, too, because it is reported.
+func between(live *target.Object, placed inventory.Record) []target.Owner {
+	for _, owner := range live.Metadata.OwnerReferences {
+		if owner.Controller && owner.UID != placed.UID {
+			return []target.Owner{{APIVersion: owner.APIVersion, Kind: owner.Kind, Name: owner.Name, UID: owner.UID}}
+		}
+	}
+	return nil
 }
 
 // unmarked leaves out the annotations of delivered objects, which controllers copy onto what they

@@ -14,7 +14,7 @@
 //
 //  1. One watch runs for each resource that the inventory has. Pods, ReplicaSets and Jobs are
 //     watched, too, when a placed object may own Pods; ControllerRevisions with a StatefulSet or
-//     DaemonSet. Kinds without a status are watched as metadata only.
+//     DaemonSet; claims when templates of an object make some. Kinds without a status are watched as metadata only.
 //  2. An event is ours when its UID is in the inventory, or when the chain of controllers above it
 //     ends there. A Pod that is seen before its chain is known waits by name, and is read again
 //     when it is known.

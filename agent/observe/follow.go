@@ -24,6 +24,7 @@ var (
 	replicaSetResource = resource{"apps", "replicasets"}
 	jobResource        = resource{"batch", "jobs"}
 	revisionResource   = resource{"apps", "controllerrevisions"}
+	claimResource      = resource{"", "persistentvolumeclaims"}
 	eventResource      = resource{"", "events"}
 	sliceResource      = resource{"discovery.k8s.io", "endpointslices"}
 )
@@ -98,6 +99,7 @@ func (o *Observer) watchKeyOf(k store.Key, r resource) (watchKey, bool) {
 func (o *Observer) followLocked(k store.Key, r inventory.Record) {
 	rec := o.recordLocked(k)
 	if rec.counted != nil || r.UID == "" {
+		o.followClaimsLocked(k, rec, r)
 		return
 	}
 	own := resource{k.Group, k.Resource}
@@ -113,6 +115,7 @@ func (o *Observer) followLocked(k store.Key, r inventory.Record) {
 	for _, res := range followed(k) {
 		o.countLocked(watchKey{w.view, res}, k, "v1", false)
 	}
+	o.followClaimsLocked(k, rec, r)
 }
 
 // countLocked adds one to a watch and starts it with the first.
@@ -159,6 +162,10 @@ func (o *Observer) stopFollowingLocked(k store.Key) {
 	}
 	w := *rec.counted
 	rec.counted = nil
+	if o.claimers[k] != "" {
+		delete(o.claimers, k)
+		o.discountLocked(watchKey{w.view, claimResource})
+	}
 	o.discountLocked(w)
 	if !withoutStatus(w.resource) {
 		o.discountLocked(watchKey{w.view, eventResource})

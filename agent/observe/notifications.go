@@ -58,6 +58,8 @@ func (o *Observer) observeLocked(w watchKey, live *target.Object) {
 		o.associateLocked(w, live)
 	case w.resource == sliceResource:
 		o.associateLocked(w, live)
+	case w.resource == claimResource:
+		o.associateClaimLocked(w, live)
 	}
 }
 

@@ -58,6 +58,7 @@ type Observer struct {
 	afterwards    []*watcher                    // those of Events, until the first lists of all others are complete
 	diffs         bool                          // the parent completes what it has sent itself
 	start         func(w *watcher)              // set while Run runs
+	claimers      map[store.Key]string          // objects for whose templates claims are watched, with their view
 	counts        map[watchKey]int              // how many inventory objects each watched resource has
 }
 
@@ -70,7 +71,7 @@ func New(c Config) *Observer {
 	o := &Observer{
 		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: compactmap.NewIndex((*record).place),
 		watchers: map[watchKey]*watcher{},
-		initial:  map[watchKey]bool{}, counts: map[watchKey]int{},
+		initial:  map[watchKey]bool{}, counts: map[watchKey]int{}, claimers: map[store.Key]string{},
 		debounce: newDebounce(), events: newEvents(), slices: newEndpointSlices(),
 	}
 	o.fetch = newRefetcher(o)
@@ -97,6 +98,7 @@ func (o *Observer) Run(ctx context.Context) error {
 		w.stop = cancel
 		all.Go(func() { w.run(ctx) })
 	}
+	clear(o.claimers)
 	clear(o.counts) // what was counted before there was anything to start
 	for rec := range o.records.All() {
 		rec.counted = nil
@@ -236,6 +238,7 @@ func (o *Observer) Removed(k store.Key) {
 	for uid, below := range o.associated.All() {
 		if *below.owner == k {
 			o.associated.Delete(uid)
+			o.claimStaysLocked(uid, below)
 			o.dropLocked(below.key)
 		}
 	}

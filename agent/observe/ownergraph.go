@@ -64,6 +64,11 @@ func (o *Observer) placedAboveLocked(uid string) (store.Key, string, bool) {
 		if k, ok := o.Inventory.ByUID(uid); ok {
 			return k, uid, true
 		}
+		if below, ok := o.associated.Find(uid); ok && below.owner != nil {
+			if r, ok := o.Inventory.Get(*below.owner); ok {
+				return *below.owner, r.UID, true
+			}
+		}
 		p, ok := o.owners.parents.Find(uid)
 		if !ok {
 			break

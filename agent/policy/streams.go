@@ -16,11 +16,12 @@ const (
 	Exec        = "exec"
 	PortForward = "portForward"
 	View        = "view"
+	PodWrites   = "podWrites"
 )
 
 // flags are the agent's flags of the ways, for messages.
 var flags = map[string]string{
-	Logs: "--allow-logs", Exec: "--allow-exec", PortForward: "--allow-port-forward", View: "--allow-view",
+	Logs: "--allow-logs", Exec: "--allow-exec", PortForward: "--allow-port-forward", View: "--allow-view", PodWrites: "--allow-pod-writes",
 }
 
 // way is what is said of one way to reach into the site.
@@ -41,6 +42,7 @@ func (p *Policy) compileWays() error {
 		{Exec, p.site.Exec, p.parent.Exec},
 		{PortForward, p.site.PortForward, p.parent.PortForward},
 		{View, p.site.View, p.parent.View},
+		{PodWrites, p.site.PodWrites, p.parent.PodWrites},
 	} {
 		spaces := map[string]bool{}
 		for _, rule := range w.rules {
@@ -123,6 +125,7 @@ func (p *Policy) Stream(name, space, site string) error {
 func (p *Policy) streamsLeft(out *tunnel.Allow) {
 	out.Logs, out.Exec = p.ways[Logs].result(), p.ways[Exec].result()
 	out.PortForward, out.View = p.ways[PortForward].result(), p.ways[View].result()
+	out.PodWrites = p.ways[PodWrites].result()
 }
 
 func off(b *bool) bool { return b != nil && !*b }

@@ -34,6 +34,10 @@ func TestStreams(t *testing.T) {
 		{"open for the space alone", tunnel.Allow{Exec: []string{"shop=true", "false"}}, nil, Exec, "", "", []string{"false", "shop=true"}},
 		{"open for another alone", tunnel.Allow{Exec: []string{"false", "bank=true"}}, nil, Exec, ReasonStream, "shop=true",
 			[]string{"false", "bank=true"}},
+		{"writes closed here", tunnel.Allow{PodWrites: []string{"false"}}, nil, PodWrites, ReasonStream, "--allow-pod-writes=shop",
+			[]string{"false"}},
+		{"writes closed by the parent", tunnel.Allow{}, &tunnel.Narrow{PodWrites: &no}, PodWrites, ReasonStream, "spec.allow.podWrites",
+			[]string{"false"}},
 		{"view closed by the parent", tunnel.Allow{}, &tunnel.Narrow{View: &no}, View, ReasonStream, "spec.allow.view", []string{"false"}},
 		{"closed by the parent", tunnel.Allow{}, &tunnel.Narrow{Exec: &no}, Exec, ReasonStream, "spec.allow.exec", []string{"false"}},
 		{"open for the space, closed by the parent", tunnel.Allow{Exec: []string{"false", "shop=true"}}, &tunnel.Narrow{Exec: &no}, Exec,
@@ -46,7 +50,7 @@ func TestStreams(t *testing.T) {
 			p := compile(t, c.site, c.narrow)
 			refused(t, p.Stream(c.way, "shop", "oslo"), c.reason, c.words)
 			left := p.Result()
-			got := map[string][]string{Logs: left.Logs, Exec: left.Exec, PortForward: left.PortForward, View: left.View}[c.way]
+			got := map[string][]string{Logs: left.Logs, Exec: left.Exec, PortForward: left.PortForward, View: left.View, PodWrites: left.PodWrites}[c.way]
 			if !slices.Equal(got, c.left) {
 				t.Errorf("the status says %q, want %q", got, c.left)
 			}

@@ -17,8 +17,8 @@ import (
 
 // Pods knows the Pods of the target. agent/observe's Observer is one.
 type Pods interface {
-	// Placed reports whether the target has the Pod k with this UID, which belongs to an object
-	// that was placed there from the space of k.
+	// Placed reports whether the target has the object k with this UID, and it is a Pod that was
+	// placed there from the space of k, or belongs to an object that was.
 	Placed(k store.Key, uid string) bool
 	// Delivered returns the UID at the target of a Pod that was itself placed and whose source has
 	// the UID origin, and "" where there is none.
@@ -113,7 +113,8 @@ func (h *Handler) answer(ctx context.Context, r *exchange.Request) (*http.Respon
 	if r.Verb == exchange.View {
 		return h.View.Answer(ctx, r)
 	}
-	k := store.Key{Space: r.Space, Resource: "pods", Namespace: r.Namespace, Name: r.Pod}
+	k := store.Key{Space: r.Space, Namespace: r.Namespace, Name: r.Pod}
+	k.Group, k.Resource = r.Kind()
 	at := *r
 	if r.Origin != "" {
 		if at.UID, at.Origin = h.Pods.Delivered(k, r.Origin), ""; at.UID == "" {
@@ -128,8 +129,13 @@ func (h *Handler) answer(ctx context.Context, r *exchange.Request) (*http.Respon
 
 // missing says that there is no such Pod of the space, whatever else may have that name.
 func missing(r *exchange.Request) error {
+	what := "pod"
+	if r.Resource != "" {
+		what = r.Resource
+	}
 	return &exchange.Fault{Code: http.StatusNotFound, Reason: "NotFound", Message: fmt.Sprintf(
-		"the site has no pod %s/%s of space %s any more, or not yet; it has ended, or another one has its name",
+		"the site has no %s %s/%s of space %s any more, or not yet; it has ended, or another one has its name",
+		what,
 		r.Namespace,
 		r.Pod,
 		r.Space,
@@ -139,7 +145,7 @@ func missing(r *exchange.Request) error {
 // path is what is asked for, in the form of a path of Kubernetes.
 func path(r *exchange.Request) string {
 	if r.Verb != exchange.View {
-		return "/api/v1/namespaces/" + r.Namespace + "/pods/" + r.Pod
+		return resourceOf(r).Path(r.Namespace, r.Pod)
 	}
 	q := r.Query
 	if q.Has(exchange.OptionDocument) {

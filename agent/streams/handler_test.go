@@ -78,6 +78,10 @@ func newSite(t *testing.T) *site {
 		}
 	}
 	s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/apis/apps/v1/namespaces/"+s.prefix+"web/replicasets/app" {
+			io.WriteString(w, `{"kind":"ReplicaSet","metadata":{"name":"app","uid":"u-rs"},"spec":{"selector":{"matchLabels":{"hash":"1"}}}}`)
+			return true
+		}
 		subresource := strings.Count(r.URL.Path, "/") > strings.Count("/api/v1/namespaces/NAMESPACE/pods/NAME", "/")
 		if r.Method == http.MethodGet && !subresource {
 			parts := strings.Split(r.URL.Path, "/")
@@ -90,8 +94,9 @@ func newSite(t *testing.T) *site {
 			if s.going {
 				going = `,"deletionTimestamp":"2026-01-01T00:00:00Z"`
 			}
-			fmt.Fprintf(w, `{"kind":"Pod","metadata":{"name":%q,"namespace":%q,"uid":%q%s},"spec":{"hostNetwork":%t},`+
-				`"status":{"conditions":[{"type":"Ready","status":%q}]}}`,
+			fmt.Fprintf(w, `{"kind":"Pod","metadata":{"name":%q,"namespace":%q,"uid":%q%s,"labels":{"app":"web","hash":"1"},`+
+				`"ownerReferences":[{"apiVersion":"apps/v1","kind":"ReplicaSet","name":"app","uid":"u-rs","controller":true}]},`+
+				`"spec":{"hostNetwork":%t,"readinessGates":[{"conditionType":"gate"}]},"status":{"conditions":[{"type":"Ready","status":%q}]}}`,
 				pod, namespace, uid, going, s.hostNetwork, map[bool]string{true: "True", false: "False"}[s.ready])
 			return true
 		}
@@ -243,6 +248,10 @@ func TestWhatTheClusterIsAsked(t *testing.T) {
 		{exchange.Delete, url.Values{"gracePeriodSeconds": {"3"}}, nil, "",
 			`DELETE /api/v1/namespaces/web/pods/app-1 {"apiVersion":"v1","gracePeriodSeconds":3,` +
 				`"kind":"DeleteOptions","preconditions":{"uid":"u-1"}}`},
+		{exchange.Change, nil, nil, `{"labels":{"role":"primary","old":null}}`,
+			`PATCH /api/v1/namespaces/web/pods/app-1 {"metadata":{"labels":{"old":null,"role":"primary"},"uid":"u-1"}}`},
+		{exchange.Change, url.Values{"dryRun": {"All"}}, nil, `{"conditions":[{"type":"gate","status":"True"}]}`,
+			`PATCH /api/v1/namespaces/web/pods/app-1/status?dryRun=All {"metadata":{"uid":"u-1"},"status":{"conditions":[{"type":"gate","status":"True"}]}}`},
 		{exchange.Evict, nil, nil, "",
 			`POST /api/v1/namespaces/web/pods/app-1/eviction {"apiVersion":"policy/v1",` +
 				`"deleteOptions":{"apiVersion":"v1","kind":"DeleteOptions",` +

@@ -26,7 +26,7 @@ func (s *Relay) Answer(ctx context.Context, r *exchange.Request) (*http.Response
 	if err := ofSpace(ctx, c, r, r.Namespace); err != nil {
 		return nil, err
 	}
-	live, err := c.Get(context.WithoutCancel(ctx), pods, r.Namespace, r.Pod, false)
+	live, err := c.Get(context.WithoutCancel(ctx), resourceOf(r), r.Namespace, r.Pod, false)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.Metadata.UID != r.UID:
 		return nil, missing(r)

@@ -23,10 +23,7 @@ type Site struct {
 	There func(space, namespace string) string
 }
 
-var (
-	pods       = target.Resource{Version: "v1", Plural: "pods"}
-	namespaces = target.Resource{Version: "v1", Plural: "namespaces"}
-)
+var namespaces = target.Resource{Version: "v1", Plural: "namespaces"}
 
 // ofSpace returns nil when a namespace of the target is of the very space that asks, and not of an
 // earlier one that had its name. Namespace is the target's name of it.
@@ -41,6 +38,12 @@ func ofSpace(ctx context.Context, c *target.Client, r *exchange.Request, namespa
 	return nil
 }
 
+// resourceOf is what a request is about.
+func resourceOf(r *exchange.Request) target.Resource {
+	group, plural := r.Kind()
+	return target.Resource{Group: group, Version: "v1", Plural: plural}
+}
+
 // Answer implements Backend.
 func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
 	c, err := s.Client(r.Space)
@@ -51,7 +54,7 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 	if err := ofSpace(ctx, c, r, namespace); err != nil {
 		return nil, err
 	}
-	live, err := c.Get(context.WithoutCancel(ctx), pods, namespace, r.Pod, false)
+	live, err := c.Get(context.WithoutCancel(ctx), resourceOf(r), namespace, r.Pod, false)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.Metadata.UID != r.UID:
 		return nil, missing(r)
@@ -60,6 +63,11 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 	}
 	if r.Verb == exchange.Connect {
 		return s.connect(ctx, c, r, live)
+	}
+	if r.Verb == exchange.Change {
+		if err := mayChange(ctx, c, r, namespace, live); err != nil {
+			return nil, err
+		}
 	}
 	t, err := talk(r, namespace)
 	if err != nil {
@@ -81,6 +89,7 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 func talk(r *exchange.Request, namespace string) (target.Talk, error) {
 	t := target.Talk{
 		Method:      http.MethodGet,
+		Resource:    resourceOf(r),
 		Namespace:   namespace,
 		Pod:         r.Pod,
 		Subresource: string(r.Verb),
@@ -99,6 +108,8 @@ func talk(r *exchange.Request, namespace string) (target.Talk, error) {
 		t.Method, t.Query, t.ContentType = http.MethodPost, nil, "application/json"
 		return with(t, map[string]any{"apiVersion": "policy/v1", "kind": "Eviction",
 			"metadata": map[string]any{"name": r.Pod, "namespace": namespace}, "deleteOptions": deletion(r)})
+	case exchange.Change:
+		return changing(t, r)
 	case exchange.Delete:
 		t.Method, t.Query, t.ContentType, t.Subresource = http.MethodDelete, nil, "application/json", ""
 		return with(t, deletion(r))

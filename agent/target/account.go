@@ -55,7 +55,7 @@ var intoPods = []Rule{
 		APIGroups: []string{""}, Resources: []string{"pods/attach", "pods/exec", "pods/portforward"},
 		Verbs: []string{"get", "create"},
 	},
-	{APIGroups: []string{""}, Resources: []string{"pods/ephemeralcontainers"}, Verbs: []string{"patch"}},
+	{APIGroups: []string{""}, Resources: []string{"pods/ephemeralcontainers", "pods/status"}, Verbs: []string{"patch"}},
 	{APIGroups: []string{""}, Resources: []string{"pods/eviction"}, Verbs: []string{"create"}},
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"reflect"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -189,10 +190,15 @@ func IsGatewayObject(o *Object) bool {
 	return o.Metadata.Labels[LabelGateway] == "true" && o.OriginSpace() == ""
 }
 
-// KeepAPIAddress says in a namespace where the API of its space is found.
+// KeepAPIAddress says in a namespace where the API of its space is found. What says so already is
+// not written.
 func (c *Client) KeepAPIAddress(ctx context.Context, namespace, host string, port int) error {
 	data := map[string]any{store.PodAPIHost: host, store.PodAPIPort: fmt.Sprint(port)}
-	_, err := c.keep(ctx, configMaps,
+	live, whole, err := c.Read(ctx, configMaps, namespace, store.PodAPIConfigMap)
+	if err == nil && IsGatewayObject(live) && reflect.DeepEqual(whole["data"], data) {
+		return nil
+	}
+	_, err = c.keep(ctx, configMaps,
 		gatewayObject("v1", "ConfigMap", namespace, store.PodAPIConfigMap, nil, "data", data))
 	return err
 }

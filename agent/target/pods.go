@@ -13,9 +13,11 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// Talk is a request that reaches into a Pod, or asks for its end.
+// Talk is a request that reaches into a Pod, or that ends or changes it.
 type Talk struct {
-	Method         string
+	Method string
+	// Resource is that of the object; its zero value is Pods.
+	Resource       Resource
 	Namespace, Pod string
 	Subresource    string // empty for the Pod itself
 	Query          url.Values
@@ -68,7 +70,11 @@ func (t *talking) closeIdle() {
 // followed. The answer lasts as long as ctx; of an upgrade (101) its body is an io.ReadWriteCloser,
 // which has to be closed when ctx ends.
 func (c *Client) Talk(ctx context.Context, t Talk) (*http.Response, error) {
-	path := Resource{Version: "v1", Plural: "pods"}.Path(t.Namespace, t.Pod)
+	resource := t.Resource
+	if resource.Plural == "" {
+		resource = Resource{Version: "v1", Plural: "pods"}
+	}
+	path := resource.Path(t.Namespace, t.Pod)
 	if t.Subresource != "" {
 		path += "/" + url.PathEscape(t.Subresource)
 	}

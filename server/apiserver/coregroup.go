@@ -43,7 +43,7 @@ func (g *coreGroup) NewRESTStorage(
 	if err := authn.LimitTokens(m); err != nil {
 		return info, err
 	}
-	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, kinds.AddServices, addEndpoints, addVolumes, addLimitRanges} {
+	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, kinds.AddServices, addEndpoints, g.volumes, addLimitRanges} {
 		if err := add(m, og); err != nil {
 			return info, err
 		}
@@ -94,7 +94,7 @@ func addLimitRanges(m map[string]rest.Storage, og generic.RESTOptionsGetter) err
 	return nil
 }
 
-func addVolumes(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
+func (g *coreGroup) volumes(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
 	pv, pvStatus, err := pvstore.NewREST(og)
 	if err != nil {
 		return err
@@ -104,7 +104,8 @@ func addVolumes(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
 		return err
 	}
 	pvc.UpdateStrategy = kinds.SettledClaim{RESTUpdateStrategy: pvc.UpdateStrategy}
+	kinds.MirrorInto(pvc.Store)
 	m["persistentvolumes"], m["persistentvolumes/status"] = pv, pvStatus
-	m["persistentvolumeclaims"], m["persistentvolumeclaims/status"] = pvc, pvcStatus
+	m["persistentvolumeclaims"], m["persistentvolumeclaims/status"] = pods.Claims(pvc, g.sites), pvcStatus
 	return nil
 }

@@ -28,6 +28,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/crd"
 	"skerry.dev/skerry/server/apiserver/kinds"
+	"skerry.dev/skerry/server/apiserver/pods"
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
@@ -94,8 +95,8 @@ func providers(
 	}, authz: authz, sites: p.sites}
 	return []kinds.Group{
 		core,
-		kinds.Mirroring{Group: appsrest.StorageProvider{}},
-		kinds.Mirroring{Group: batchrest.RESTStorageProvider{}},
+		pods.Born{Group: kinds.Mirroring{Group: appsrest.StorageProvider{}}, Sites: p.sites},
+		pods.Born{Group: kinds.Mirroring{Group: batchrest.RESTStorageProvider{}}, Sites: p.sites},
 		autoscalingrest.RESTStorageProvider{},
 		authn.Reviews{
 			RESTStorageProvider: authenticationrest.RESTStorageProvider{

@@ -102,13 +102,14 @@ func (d *Delivery) wasAskedKey(k store.Key) bool {
 }
 
 // intends reports whether a target that is told to delete an object need not ask: the object is
-// placed elsewhere, somebody asked for its deletion, or the target is being emptied.
+// placed elsewhere, somebody asked for its deletion, the target is being emptied, or it is a right
+// that the site, or the admin, has taken back.
 func (d *Delivery) intends(t *target, k store.Key) bool {
 	d.mu.RLock()
 	defer d.mu.RUnlock()
 	o := d.find(k)
 	if o != nil && o.present {
-		return t.emptied || o.on.len() > 0 || o.leaving && d.wasAsked(o)
+		return t.emptied || o.on.len() > 0 || o.rights() || o.leaving && d.wasAsked(o)
 	}
 	return t.emptied || o != nil && o.on.len() > 0 || d.wasAskedKey(k)
 }

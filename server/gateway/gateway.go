@@ -19,6 +19,7 @@ import (
 	"log/slog"
 	"net/http"
 	"strings"
+	"sync"
 	"time"
 
 	"skerry.dev/skerry/tunnel"
@@ -51,11 +52,22 @@ type Config struct {
 type Gateway struct {
 	Config
 	up *http.Transport // nil without a parent
+
+	mu      sync.Mutex
+	passing int            // requests that are passed on to the parent
+	targets map[string]int // of those, by the target that they came from
 }
+
+// How many requests a relay passes on side by side: of all targets, and of one. The rest of a data
+// connection's streams are for tokens.
+const (
+	mostPassing  = 960
+	mostOfTarget = 512
+)
 
 // New returns a Gateway.
 func New(c Config) *Gateway {
-	g := &Gateway{Config: c}
+	g := &Gateway{Config: c, targets: map[string]int{}}
 	if c.Parent != nil {
 		g.up = upward.NewTransport(c.Parent)
 	}
@@ -81,7 +93,40 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, target string) {
 	case g.up == nil, g.API.Issued(bearer(r.Header)):
 		g.API.FromSite(space, site).ServeHTTP(w, r)
 	default:
-		upward.Forward(g.up, space, site).ServeHTTP(w, r)
+		g.pass(w, r, target, space, site)
+	}
+}
+
+// pass passes a request on to the parent.
+func (g *Gateway) pass(w http.ResponseWriter, r *http.Request, target, space, site string) {
+	if !g.begin(target) {
+		upward.WriteFault(w, &exchange.Fault{Code: http.StatusTooManyRequests, Reason: "TooManyRequests", After: 1,
+			Message: "this relay passes on as many requests for APIs of spaces as it may"})
+		return
+	}
+	defer g.end(target)
+	upward.Forward(g.up, space, site).ServeHTTP(w, r)
+}
+
+// begin takes the room of a request that is passed on.
+func (g *Gateway) begin(target string) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.passing >= mostPassing || g.targets[target] >= mostOfTarget {
+		return false
+	}
+	g.passing++
+	g.targets[target]++
+	return true
+}
+
+// end gives it back.
+func (g *Gateway) end(target string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.passing--
+	if g.targets[target]--; g.targets[target] == 0 {
+		delete(g.targets, target)
 	}
 }
 

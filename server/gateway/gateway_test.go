@@ -150,3 +150,23 @@ func TestARequestWithoutASpace(t *testing.T) {
 		t.Errorf("answered %s", resp.Status)
 	}
 }
+
+// One target does not take all that a relay passes on.
+func TestARelayPassesOnSoMuch(t *testing.T) {
+	g := New(Config{})
+	take := func(target string) (n int) {
+		for g.begin(target) {
+			n++
+		}
+		return n
+	}
+	if a, b := take("a"), take("b"); a != mostOfTarget || b != mostPassing-mostOfTarget {
+		t.Errorf("a takes %d, b %d", a, b)
+	}
+	for range mostOfTarget {
+		g.end("a")
+	}
+	if n := take("b"); n != mostOfTarget-(mostPassing-mostOfTarget) || len(g.targets) != 1 {
+		t.Errorf("b takes %d more", n)
+	}
+}

@@ -16,6 +16,7 @@ func narrowOf(a *v1alpha1.SyncTargetAllow) *tunnel.Narrow {
 		LoadBalancerClasses: a.LoadBalancerClasses, PodSecurity: string(a.PodSecurity),
 		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens,
 		Logs: a.Logs, Exec: a.Exec, PortForward: a.PortForward, View: a.View,
+		PodWrites: a.PodWrites,
 	}
 }
 
@@ -31,5 +32,6 @@ func permits(st *v1alpha1.SyncTarget, a *tunnel.Allow) {
 		LoadBalancerClasses: a.LoadBalancerClasses, PodSecurity: a.PodSecurity,
 		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens,
 		Logs: a.Logs, Exec: a.Exec, PortForward: a.PortForward, View: a.View,
+		PodWrites: a.PodWrites,
 	}
 }

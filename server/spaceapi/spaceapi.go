@@ -53,6 +53,13 @@ type Deleter interface {
 	Delete(ctx context.Context, key store.Key, apiVersion, uid string) error
 }
 
+// Terminator begins deletions.
+type Terminator interface {
+	// Terminate has the Pod of this UID be shown as being deleted, with a grace period in seconds, 1
+	// at least. It stays until Delete ends it.
+	Terminate(ctx context.Context, key store.Key, apiVersion, uid string, grace int64) error
+}
+
 // Remover deletes objects as they were read.
 type Remover interface {
 	// Remove deletes the object of this UID and resource version. The policy says what becomes of

@@ -24,6 +24,7 @@ type API interface {
 	spaceapi.Creator
 	spaceapi.Patcher
 	spaceapi.Deleter
+	spaceapi.Terminator
 }
 
 // Reports has what targets reported last.

@@ -2,7 +2,7 @@
 //
 // Its nouns: a *report* is the last that a target said of one key. What an object *shows* is the
 // status that is stored in the space. A *mirror* is an object of the space that shows one of a
-// target: a Pod, ReplicaSet, Job, ControllerRevision or EndpointSlice.
+// target: a Pod, ReplicaSet, Job, ControllerRevision, EndpointSlice or a claim.
 //
 // Life of a report:
 //
@@ -17,8 +17,12 @@
 //     Deployment, the addresses and node ports of a Service, the volume of a claim. A report can
 //     name these fields and no other.
 //
-// Mirrors have an owner reference to the placed object and exist while it is on at most 10
-// targets. Only the center writes them. Where two targets have a Pod of one name, the target that
+// Mirrors have an owner reference to the mirror of what controls them at the target, a ReplicaSet
+// say, else to the placed object. A Pod waits 3 s for it at most. Mirrors exist while the placed
+// object is on at most 10 targets. A Pod that is being deleted at its target is so in the space,
+// too. A placed Pod that is being deleted stays until no target reports it (ending.go).
+//
+// Only the center writes them. Where two targets have a Pod of one name, the target that
 // was decided for first keeps the name, and the other Pod is called <name>.<target>. What a report
 // leaves out because the Deployment has it is filled in from the desired body. A report against
 // another version waits: the site sends it again when it has the present one.

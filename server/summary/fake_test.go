@@ -324,6 +324,24 @@ func (c *center) Delete(_ context.Context, k store.Key, _, uid string) error {
 	return nil
 }
 
+func (c *center) Terminate(_ context.Context, k store.Key, _, uid string, grace int64) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	o, ok := c.objects[k]
+	if !ok {
+		return spaceapitest.NotFound(k)
+	}
+	o = spaceapitest.Clone(o)
+	meta := o["metadata"].(map[string]any)
+	if meta["uid"] != uid {
+		return spaceapitest.Conflict(k)
+	}
+	meta["deletionTimestamp"], meta["deletionGracePeriodSeconds"] = "2026-01-01T00:00:00Z", float64(grace)
+	c.writes++
+	c.commit(k, o)
+	return nil
+}
+
 func (c *center) status(k store.Key) map[string]any {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
@@ -36,10 +37,15 @@ type mirrored struct {
 	objects map[string]mirror // by name in the space
 	taken   bool              // the space has a Pod of this name that is not a mirror
 	owner   store.Key
+	above   store.Key // the reported key of what controls it, where that is not the owner
+	waits   time.Time // since when that is waited for
 }
 
 // mirror is one Pod in the space.
-type mirror struct{ target, uid, hash string }
+type mirror struct {
+	target, uid, hash string
+	deleting          bool // it is shown as being deleted
+}
 
 // mirrorReported notes that a target has, or had, a Pod of that name.
 func (s *Summary) mirrorReported(target string, k store.Key) {
@@ -71,7 +77,12 @@ func (s *Summary) observeMirrorLocked(w store.Write) bool {
 	m := s.mirrorOfLocked(k)
 	hash := fields.String(notes, annotationReportedHash)
 	uid := fields.String(meta, "uid")
-	m.objects[w.Key.Name] = mirror{target: target, uid: uid, hash: hash}
+	if m.objects[w.Key.Name].uid != uid {
+		s.wakeBelowLocked(k)
+	}
+	m.objects[w.Key.Name] = mirror{
+		target: target, uid: uid, hash: hash, deleting: fields.String(meta, "deletionTimestamp") != "",
+	}
 	s.names[w.Key] = k
 	if !joined(k) {
 		m.targets[target]++
@@ -108,6 +119,7 @@ func (s *Summary) unmirrorLocked(k store.Key) {
 		if m := s.mirrors[rk]; m != nil {
 			delete(m.objects, k.Name)
 		}
+		s.wakeBelowLocked(rk)
 		s.queue.Add(rk)
 	}
 	if m := s.mirrors[k]; m != nil && m.taken {
@@ -191,7 +203,10 @@ func (s *Summary) mirror(ctx context.Context, k store.Key) error {
 	}
 	var failed error
 	for name, w := range want {
-		failed = errors.Join(failed, s.putMirror(ctx, k, name, w, have))
+		if w.waits {
+			continue
+		}
+		failed = errors.Join(failed, s.putMirror(ctx, k, name, w, have), s.terminate(ctx, k, name, w))
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -210,6 +225,7 @@ func (s *Summary) mirror(ctx context.Context, k store.Key) error {
 	}
 	if len(m.targets) == 0 && len(m.objects) == 0 {
 		s.removeOwnerLocked(k, m)
+		s.belowLocked(k, m, store.Key{})
 		delete(s.mirrors, k)
 		s.slices.remove(k)
 	}

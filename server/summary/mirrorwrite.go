@@ -28,6 +28,7 @@ func (s *Summary) removeMirror(ctx context.Context, k store.Key, name string, o 
 	defer s.mu.Unlock()
 	if m := s.mirrors[k]; m != nil && m.objects[name].uid == o.uid {
 		delete(m.objects, name)
+		s.wakeBelowLocked(k)
 		delete(s.names, pk)
 		delete(s.shown, pk)
 	}
@@ -160,7 +161,13 @@ func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
 		return
 	}
 	if n := s.shown[pk]; revisionOf(obj) >= n.revision {
-		s.mirrorOfLocked(k).objects[pk.Name] = mirror{target: w.target, uid: uid, hash: w.hash}
+		m := s.mirrorOfLocked(k)
+		if m.objects[pk.Name].uid != uid {
+			s.wakeBelowLocked(k)
+		}
+		m.objects[pk.Name] = mirror{
+			target: w.target, uid: uid, hash: w.hash, deleting: fields.String(meta, "deletionTimestamp") != "",
+		}
 		s.names[pk] = k
 		s.shown[pk] = shown{
 			now:      statusOf(obj),

@@ -12,6 +12,7 @@ func (s *Summary) Reset(_ int64, all store.Listing) {
 	seen := map[store.Key]struct{}{}
 	s.mu.Lock()
 	clear(s.marked)
+	clear(s.ending)
 	s.mu.Unlock()
 	for w := range all.Objects(nil) {
 		if s.observe(w) {
@@ -53,6 +54,7 @@ func (s *Summary) Apply(w store.Write) {
 		delete(s.marked, w.Key)
 		delete(s.untold, w.Key)
 		delete(s.worded, w.Key)
+		delete(s.ending, w.Key)
 		s.unmirrorLocked(w.Key)
 		s.wakeOwnedLocked(w.Key, "gone")
 		s.mu.Unlock()
@@ -76,6 +78,7 @@ func (s *Summary) observe(w store.Write) bool {
 		return true
 	}
 	s.observeMarkLocked(w)
+	s.observeEndingLocked(w)
 	if placement.ClassOf(w.Key.Group, w.Key.Resource) != placement.Placed {
 		return false
 	}

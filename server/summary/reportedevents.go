@@ -168,6 +168,8 @@ func mirroredResource(kind string) string {
 		return "replicasets"
 	case "Job":
 		return "jobs"
+	case "PersistentVolumeClaim":
+		return "persistentvolumeclaims"
 	}
 	return ""
 }

@@ -30,7 +30,7 @@ func whole(image string, replicas int) []byte {
 		nil,
 		`{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":"web-1a","namespace":"app","labels":{"app":"web","pod-template-hash":"1a"},`+
 			`"annotations":{"deployment.kubernetes.io/desired-replicas":"0","deployment.kubernetes.io/max-replicas":"0","deployment.kubernetes.io/revision":"1"},`+
-			`"ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"web","uid":"uid-web","controller":true}]},"spec":{"replicas":%d,`+
+			`"ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"web","uid":"uid-web","controller":true,"blockOwnerDeletion":true}]},"spec":{"replicas":%d,`+
 			`"selector":{"matchLabels":{"app":"web","pod-template-hash":"1a"}},"template":{"metadata":{"labels":{"app":"web","pod-template-hash":"1a"}},`+
 			`"spec":{"containers":[{"image":%q,"name":"c"}]}}}}`,
 		replicas,

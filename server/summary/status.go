@@ -56,6 +56,9 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	}
 	at, ok := s.cfg.Delivery.Located(k)
 	if !ok {
+		if ends, err := s.end(ctx, k); ends {
+			return err
+		}
 		s.pacing.forget(k)
 		s.forget(k)
 		return s.markAs(ctx, k, annotations{})

@@ -29,6 +29,8 @@ type Summary struct {
 	names   map[store.Key]store.Key            // mirrored Pods in spaces -> the key that is reported
 	owners  map[store.Key]*owner               // placed objects that have mirrored Pods
 	slices  sliceIndex                         // reported EndpointSlices
+	below   map[store.Key]map[store.Key]bool   // reported keys -> those of what they control
+	ending  map[store.Key]ending               // placed Pods that are being deleted
 	primed  bool                               // the first Reset is complete
 	extra   map[store.Key]map[string]condition // conditions that decisions put on objects
 	refused map[store.Key]map[string]string    // what each target was last said to refuse
@@ -56,6 +58,8 @@ func New(cfg Config) *Summary {
 		names:   map[store.Key]store.Key{},
 		owners:  map[store.Key]*owner{},
 		slices:  sliceIndex{},
+		below:   map[store.Key]map[store.Key]bool{},
+		ending:  map[store.Key]ending{},
 		extra:   map[store.Key]map[string]condition{},
 		refused: map[store.Key]map[string]string{},
 		marked:  map[store.Key]marked{},
@@ -87,6 +91,7 @@ func (s *Summary) Run(ctx context.Context) error {
 	}
 	running.Go(func() { s.events.run(ctx) })
 	running.Go(func() { s.runOutages(ctx) })
+	running.Go(func() { s.runEndings(ctx) })
 	<-ctx.Done()
 	s.queue.ShutDown()
 	running.Wait()
@@ -94,8 +99,8 @@ func (s *Summary) Run(ctx context.Context) error {
 }
 
 // mirroredType is the apiVersion and kind of what targets report beside what is placed: Pods, what
-// owns them, the history of workloads, and the addresses behind Services. It is empty for other
-// kinds.
+// owns them, their claims, the history of workloads, and the addresses behind Services. It is empty
+// for other kinds.
 func mirroredType(k store.Key) (apiVersion, kind string) {
 	switch k.Group + "/" + k.Resource {
 	case "/pods":
@@ -110,6 +115,8 @@ func mirroredType(k store.Key) (apiVersion, kind string) {
 		return "discovery.k8s.io/v1", "EndpointSlice"
 	case "/endpoints":
 		return "v1", "Endpoints"
+	case "/persistentvolumeclaims":
+		return "v1", "PersistentVolumeClaim"
 	}
 	return "", ""
 }

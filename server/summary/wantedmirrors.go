@@ -21,6 +21,9 @@ type wanted struct {
 	status             json.RawMessage
 	owner              store.Key
 	ownerUID           string
+	waits              bool // for what controls it to be in the space
+	deleting           bool
+	grace              int64 // of its deletion, in seconds
 }
 
 // wantedMirrors reads what the targets report of one name, and gives each Pod its name in the
@@ -76,18 +79,22 @@ func (s *Summary) wantedMirror(k store.Key, target string, r store.Report) (want
 			continue
 		}
 		for i, t := range owner.Targets {
-			if t == target {
-				return wanted{
-					target:   target,
-					hash:     mirrorHash(r.Of, object),
-					order:    i,
-					object:   object,
-					of:       r.Of,
-					status:   r.Status,
-					owner:    owner.Key,
-					ownerUID: owner.UID,
-				}, true
+			if t != target {
+				continue
 			}
+			w := wanted{
+				target:   target,
+				order:    i,
+				object:   object,
+				of:       r.Of,
+				status:   r.Status,
+				owner:    owner.Key,
+				ownerUID: owner.UID,
+			}
+			w.waits = !s.controlled(k, target, object)
+			w.deleting, w.grace = deleting(k, object)
+			w.hash = mirrorHash(r.Of, object)
+			return w, true
 		}
 	}
 	return wanted{}, false

@@ -41,7 +41,9 @@ type run struct {
 	drive.Site
 	cluster, space *side
 	site           *side
-	stop           []func()
+	// processes are those of the product; stop ends them, and the clusters.
+	processes []*drive.Process
+	stop      []func()
 }
 
 // Run applies the corpus to a cluster and to a space, and prints a table.
@@ -73,7 +75,19 @@ func Run(ctx context.Context, o Options) (err error) {
 			chosen = append(chosen, u)
 		}
 	}
-	return r.report(r.all(ctx, chosen))
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	for _, p := range r.processes {
+		go func() {
+			select {
+			case <-p.Exited():
+				cancel(fmt.Errorf("%s: %w: %v; the end of its log:\n%s", p.Name, drive.ErrExited, p.Err(), drive.Tail(p.Log, 40)))
+			case <-ctx.Done():
+			}
+		}()
+	}
+	results := r.all(ctx, chosen)
+	return errors.Join(context.Cause(ctx), r.report(results))
 }
 
 // setUp makes two real clusters, and a space whose only site is one of them.
@@ -109,6 +123,7 @@ func (r *run) setUp(ctx context.Context) error {
 		return err
 	}
 	r.stop = append(r.stop, agent.Stop)
+	r.processes = []*drive.Process{center.Process, agent}
 	if _, err := r.Site.Run(ctx, r.Site.Skerry, "space", "create", "corpus", "--kubeconfig", center.Kubeconfig); err != nil {
 		return err
 	}

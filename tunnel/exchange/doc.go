@@ -1,5 +1,5 @@
 // Package exchange is one HTTP/1.1 exchange over a stream of a data connection: a parent asks a
-// child to reach into one Pod, and the child answers.
+// child to reach into one Pod, or to change what was born with it, and the child answers.
 //
 // A [Request] names the Pod and a [Verb], and carries nothing of a client's own request but what
 // the allow-lists of this package know. [RoundTrip] sends it and reads the answer; [Serve] reads

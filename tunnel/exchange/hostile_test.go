@@ -342,6 +342,8 @@ func FuzzRead(f *testing.F) {
 	f.Add(sound)
 	f.Add(soundExec)
 	f.Add(soundView)
+	f.Add("POST /shop/web/app-1/connect?port=8443 HTTP/1.1\r\nHost: target\r\nSkerry-Uid: u-1\r\n" +
+		"Connection: Upgrade\r\nUpgrade: skerry-bytes\r\nContent-Length: 0\r\n\r\n")
 	for _, text := range hostile() {
 		if len(text) < 1000 {
 			f.Add(text)
@@ -370,7 +372,7 @@ func FuzzAnswer(f *testing.F) {
 	allowed := map[string]bool{"Content-Type": true, "Retry-After": true, HeaderSite: true,
 		headerConnection: true, headerUpgrade: true, headerProtocol: true, headerAccept: true}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, upgrade := range []http.Header{nil, asked} {
+		for _, upgrade := range []http.Header{nil, asked, Bytes()} {
 			resp, _, err := readAnswer(strings.NewReader(text), upgrade)
 			if err != nil {
 				continue

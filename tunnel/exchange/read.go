@@ -81,12 +81,12 @@ func parse(req *http.Request) (*Request, error) {
 		return nil, fmt.Errorf("%w: path %.80q", ErrRequest, req.RequestURI)
 	case len(req.TransferEncoding) > 0,
 		req.ContentLength < 0,
-		req.ContentLength > MaxBody,
+		req.ContentLength > int64(Verb(parts[4]).maxBody()),
 		len(req.Trailer) > 0:
 		return nil, fmt.Errorf(
 			"%w: its body has no length, or more than %d bytes",
 			ErrRequest,
-			MaxBody,
+			Verb(parts[4]).maxBody(),
 		)
 	}
 	query, err := url.ParseQuery(u.RawQuery)
@@ -130,6 +130,8 @@ func (r *Request) take(key string, values []string, upgrade http.Header) (err er
 		r.UID = value
 	case headerOrigin:
 		r.Origin = value
+	case headerResource:
+		r.Resource = value
 	case headerUser:
 		r.User, err = url.QueryUnescape(value)
 	case headerGroup:

@@ -20,6 +20,9 @@ const (
 	maxHead = 128 << 10
 	// MaxBody is what the body of a request may take: the containers of a debug session.
 	MaxBody = 64 << 10
+	// MaxChange is what the body of a change may take: all annotations that an object may have, and
+	// its labels.
+	MaxChange = 384 << 10
 	// maxGroups is how many groups of the user go along for the audit line.
 	maxGroups = 32
 	// maxIdentity is how long a user or a group may be.
@@ -37,6 +40,8 @@ type Request struct {
 	// namespaces carry this UID: a space that was made again does not reach what the one before left.
 	// The center sets it when the request leaves.
 	SpaceUID string
+	// Resource is what Pod names where it is no Pod: Claims, Jobs or ReplicaSets.
+	Resource string
 	// UID is that of the Pod at the receiver, as it was reported; none for a view.
 	UID string
 	// Origin replaces UID for a Pod that was itself placed: the UID that it has at the sender.
@@ -46,7 +51,8 @@ type Request struct {
 	Query url.Values
 	// Upgrade are the headers of an upgrade, see [Upgrade]; nil for none.
 	Upgrade http.Header
-	// Body goes with Debug: a JSON list of ephemeral containers, MaxBody bytes at most.
+	// Body goes with Debug: a JSON list of ephemeral containers, MaxBody bytes at most. It goes with
+	// Change, too: what EncodeChange returns, MaxChange bytes at most.
 	Body []byte
 	// User and Groups are who asks, for the receiver's audit log alone.
 	User   string
@@ -60,13 +66,14 @@ type Request struct {
 
 // The headers of a request beside those of an upgrade and of the body.
 const (
-	headerSpace   = "Skerry-Space-Uid"
-	headerUID     = "Skerry-Uid"
-	headerOrigin  = "Skerry-Origin"
-	headerUser    = "Skerry-User"
-	headerGroup   = "Skerry-Group"
-	headerPath    = "Skerry-Path"
-	headerTimeout = "Skerry-Timeout"
+	headerSpace    = "Skerry-Space-Uid"
+	headerUID      = "Skerry-Uid"
+	headerOrigin   = "Skerry-Origin"
+	headerUser     = "Skerry-User"
+	headerGroup    = "Skerry-Group"
+	headerPath     = "Skerry-Path"
+	headerTimeout  = "Skerry-Timeout"
+	headerResource = "Skerry-Resource"
 )
 
 // ErrRequest is wrapped by every error about a request that breaks the rules of this package.
@@ -92,6 +99,8 @@ func (r *Request) Check() error {
 		return fmt.Errorf("%w: space %.80q", ErrRequest, r.Space)
 	case r.SpaceUID != "" && !uidForm.MatchString(r.SpaceUID):
 		return fmt.Errorf("%w: UID %.80q of the space", ErrRequest, r.SpaceUID)
+	case r.Resource != "" && (born[r.Resource] == nil || !r.Verb.ofBorn() || r.Origin != ""):
+		return fmt.Errorf("%w: %s of %.80q", ErrRequest, r.Verb, r.Resource)
 	case r.Verb == View: // which checkView checks
 	case !labelForm.MatchString(r.Namespace):
 		return fmt.Errorf("%w: namespace %.80q", ErrRequest, r.Namespace)
@@ -101,8 +110,8 @@ func (r *Request) Check() error {
 		return fmt.Errorf("%w: it needs either the Pod's UID or that of its origin", ErrRequest)
 	}
 	switch {
-	case len(r.Body) > MaxBody:
-		return fmt.Errorf("%w: the body is larger than %d bytes", ErrRequest, MaxBody)
+	case len(r.Body) > r.Verb.maxBody():
+		return fmt.Errorf("%w: the body is larger than %d bytes", ErrRequest, r.Verb.maxBody())
 	case (len(r.Body) > 0) != r.Verb.hasBody():
 		return fmt.Errorf("%w: %s with a body of %d bytes", ErrRequest, r.Verb, len(r.Body))
 	case len(r.Path) > maxPath || slices.ContainsFunc(r.Path, func(s string) bool { return !isName(s) }):
@@ -128,6 +137,9 @@ func (r *Request) Check() error {
 		return fmt.Errorf("%w: connect without a port", ErrRequest)
 	case r.Verb == View:
 		return r.checkView()
+	case r.Verb == Change:
+		_, err := r.Change()
+		return err
 	}
 	return nil
 }
@@ -160,6 +172,7 @@ func (r *Request) encode() ([]byte, error) {
 	set(headerSpace, r.SpaceUID)
 	set(headerUID, r.UID)
 	set(headerOrigin, r.Origin)
+	set(headerResource, r.Resource)
 	set(headerUser, url.QueryEscape(r.User))
 	for _, g := range r.Groups {
 		set(headerGroup, url.QueryEscape(g))

@@ -24,6 +24,8 @@ const (
 	Delete Verb = "delete"
 	// Connect passes bytes to a TCP port of a ready Pod: a webhook is called that way.
 	Connect Verb = "connect"
+	// Change changes labels and annotations of what was born at a site, see [Change].
+	Change Verb = "change"
 	// View reads what a space has in its namespaces at a site. It is of no Pod.
 	View Verb = "view"
 )
@@ -48,11 +50,13 @@ func split(s string) bool { return s == "All" || s == "Stdout" || s == "Stderr" 
 
 func propagation(s string) bool { return s == "Orphan" || s == "Background" || s == "Foreground" }
 
+func all(s string) bool { return s == "All" }
+
 // ending are the options of a deletion.
 var ending = map[string]option{
 	"gracePeriodSeconds": natural,
 	"propagationPolicy":  propagation,
-	"dryRun":             func(s string) bool { return s == "All" },
+	"dryRun":             all,
 }
 
 var talking = map[string]option{
@@ -82,7 +86,7 @@ var (
 			"command":   anything,
 		},
 		Attach: talking, PortForward: {"ports": port}, Debug: {},
-		Evict: ending, Delete: ending, Connect: {OptionPort: port},
+		Evict: ending, Delete: ending, Connect: {OptionPort: port}, Change: {"dryRun": all},
 		View: viewing,
 	}
 	many = map[string]bool{"command": true, "ports": true, OptionAmong: true}
@@ -118,7 +122,18 @@ func (v Verb) upgrades() bool {
 }
 
 // hasBody reports whether the verb goes with a body.
-func (v Verb) hasBody() bool { return v == Debug }
+func (v Verb) hasBody() bool { return v == Debug || v == Change }
+
+// maxBody is how long the body may be.
+func (v Verb) maxBody() int {
+	if v == Change {
+		return MaxChange
+	}
+	return MaxBody
+}
+
+// ofBorn reports whether the verb is also for what is born at a site beside Pods.
+func (v Verb) ofBorn() bool { return v == Delete || v == Change }
 
 // Waits reports whether the answer may begin much later: a log that is followed begins with the
 // container's next line.

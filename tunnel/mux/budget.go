@@ -8,39 +8,55 @@ type Budget struct {
 	mu    sync.Mutex
 	total int
 	used  int
+	child int // of used: by streams that children have opened
 }
 
 // NewBudget returns a budget of so many bytes.
 func NewBudget(bytes int) *Budget { return &Budget{total: bytes} }
 
-// Take takes bytes that a new stream must have. It reports whether there are as many.
-func (b *Budget) Take(n int) bool { return b.take(n, 1) }
+// The shares of a budget. What only makes a stream faster leaves a quarter to new streams, and what
+// children open leaves a half to what is opened to them.
+const (
+	extraShare = 0.75
+	childShare = 0.5
+)
 
-// TakeExtra takes bytes that only make a stream faster. It leaves a quarter of the budget to new
-// streams.
-func (b *Budget) TakeExtra(n int) bool { return b.take(n, 0.75) }
+// TakeExtra takes bytes that only make a connection faster. It reports whether there are as many.
+func (b *Budget) TakeExtra(n int) bool { return b.take(n, extraShare, false) }
 
-func (b *Budget) take(n int, share float64) bool {
+// Release gives back what TakeExtra took.
+func (b *Budget) Release(n int) { b.release(n, false) }
+
+// take takes bytes within a share of the budget, for a stream that a child has opened or not. It
+// reports whether there are as many.
+func (b *Budget) take(n int, share float64, child bool) bool {
 	if b == nil {
 		return true
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if float64(b.used+n) > share*float64(b.total) {
+	if float64(b.used+n) > share*float64(b.total) ||
+		child && float64(b.child+n) > share*childShare*float64(b.total) {
 		return false
 	}
 	b.used += n
+	if child {
+		b.child += n
+	}
 	return true
 }
 
-// Release gives bytes back.
-func (b *Budget) Release(n int) {
+// release gives bytes back.
+func (b *Budget) release(n int, child bool) {
 	if b == nil {
 		return
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.used -= n
+	if child {
+		b.child -= n
+	}
 }
 
 // Used is how many bytes are taken.

@@ -170,7 +170,7 @@ func (c *Conn) OpenStream(ctx context.Context) (tunnel.Stream, error) {
 		}
 		c.mu.Lock()
 	}
-	if !c.Budget.Take(c.StreamWindow) {
+	if !c.takeWindow(c.next) {
 		return nil, fmt.Errorf("open a stream: %w (the memory for them is used up)", ErrTooManyStreams)
 	}
 	s := newStream(c, c.next)

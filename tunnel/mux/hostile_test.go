@@ -102,7 +102,7 @@ func TestHostileChild(t *testing.T) {
 	}
 }
 
-// Streams for which there is no memory are reset, one by one, and what comes on them is dropped.
+// Streams for which there is no memory, in the half of children, are reset, one by one, and what comes on them is dropped.
 func TestNoMemoryForStreams(t *testing.T) {
 	var says []byte
 	for i := range 5 {
@@ -112,7 +112,7 @@ func TestNoMemoryForStreams(t *testing.T) {
 		says = append(says, data(1+2*i, 1000)...)
 	}
 	p := &peer{Reader: bytes.NewReader(says), stays: make(chan struct{})}
-	c := New(p, Options{Profile: Data, Budget: NewBudget(2 * Data.StreamWindow)})
+	c := New(p, Options{Profile: Data, Budget: NewBudget(4 * Data.ChildWindow)})
 	reset := func(stream int) bool {
 		return bytes.Contains(p.heard(), frame{kind: frameReset, stream: uint32(stream)}.append(nil))
 	}

@@ -12,6 +12,9 @@ type Profile struct {
 	// StreamWindow is what a stream may hold unread at first, MaxStreamWindow what its window may
 	// grow to, ConnectionWindow what all streams may hold. All are bytes.
 	StreamWindow, MaxStreamWindow, ConnectionWindow int
+	// ChildWindow and MaxChildWindow are those of the streams that the child opens; zero where they
+	// are the same. Such streams may take half of a Budget.
+	ChildWindow, MaxChildWindow int
 	// ChildStreams and ParentStreams are how many streams each side may have open.
 	ChildStreams, ParentStreams int
 	// FailsFull has OpenStream fail with ErrTooManyStreams instead of waiting for room.
@@ -34,17 +37,21 @@ var Sync = Profile{
 	KeepAlive: tunnel.IdleKeepAlive, Dead: tunnel.Idle,
 }
 
-// Limits of a data connection. A window of 4 MiB carries 40 MB/s over a round trip of 100 ms.
+// Limits of a data connection. A window of 4 MiB carries 40 MB/s over a round trip of 100 ms. A child
+// asks for APIs: it has many streams, watches above all, and little on each. The windows of all
+// streams are less than 2 GiB, so that their sum is an int everywhere.
 const (
-	dataChildStreams  = 128
+	dataChildStreams  = 1000
 	dataParentStreams = 256
 	dataStreamWindow  = 4 << 20
+	dataChildWindow   = 1 << 20
 )
 
 // Data is the profile of a data connection.
 var Data = Profile{
 	StreamWindow: 128 << 10, MaxStreamWindow: dataStreamWindow,
-	ConnectionWindow: (dataChildStreams + dataParentStreams) * dataStreamWindow,
+	ChildWindow: 32 << 10, MaxChildWindow: dataChildWindow,
+	ConnectionWindow: dataChildStreams*dataChildWindow + dataParentStreams*dataStreamWindow,
 	ChildStreams:     dataChildStreams, ParentStreams: dataParentStreams, FailsFull: true,
 	ReadBuffer: 32 << 10,
 	KeepAlive:  3 * time.Second, Dead: 9 * time.Second, BothAsk: true, Unused: time.Minute,

@@ -114,7 +114,7 @@ func (c *Conn) findLocked(id uint32) (*stream, error) {
 			return nil, fmt.Errorf("%w: more than %d streams", tunnel.ErrProtocol, limit)
 		}
 		c.admitted++
-		if !c.Budget.Take(c.StreamWindow) {
+		if !c.takeWindow(c.peers) {
 			c.resets = append(c.resets, c.peers)
 			continue
 		}
@@ -133,7 +133,7 @@ func (c *Conn) takeCreditLocked(f frame) error {
 		if s == nil {
 			return err
 		}
-		if s.credit += f.value; s.credit > c.MaxStreamWindow {
+		if s.credit += f.value; s.credit > s.most {
 			return fmt.Errorf("%w: credit of %d bytes", tunnel.ErrProtocol, s.credit)
 		}
 		s.changedLocked()

@@ -18,6 +18,7 @@ type stream struct {
 
 	in       queue     // received and not yet read
 	size     int       // the whole window; what is unread and window are at most that
+	most     int       // what the window of either side may grow to
 	held     bool      // size is taken from the budget
 	window   int       // what the other side may still send
 	read     int       // what was read and not yet credited
@@ -33,13 +34,15 @@ type stream struct {
 }
 
 func newStream(c *Conn, id uint32) *stream {
+	first, most := c.windows(id)
 	return &stream{
 		c:      c,
 		id:     id,
-		size:   c.StreamWindow,
+		size:   first,
+		most:   most,
 		held:   true,
-		window: c.StreamWindow,
-		credit: c.StreamWindow,
+		window: first,
+		credit: first,
 		epoch:  time.Now(),
 	}
 }
@@ -222,8 +225,8 @@ func (s *stream) growLocked() int {
 	now := time.Now()
 	fast := now.Sub(s.epoch) < 2*max(s.c.rtt, leastRound)
 	s.epoch = now
-	more := min(s.size, s.c.MaxStreamWindow-s.size)
-	if !fast || more <= 0 || !s.c.Budget.TakeExtra(more) {
+	more := min(s.size, s.most-s.size)
+	if !fast || more <= 0 || !s.c.Budget.take(more, extraShare, s.c.ofChild(s.id)) {
 		return 0
 	}
 	s.size += more
@@ -234,6 +237,23 @@ func (s *stream) growLocked() int {
 func (s *stream) releaseLocked() {
 	if s.held && s.in.n == 0 && s.c.streams[s.id] != s {
 		s.held = false
-		s.c.Budget.Release(s.size)
+		s.c.Budget.release(s.size, s.c.ofChild(s.id))
 	}
+}
+
+// windows are what a stream may hold unread at first, and at most.
+func (c *Conn) windows(id uint32) (first, most int) {
+	if c.ofChild(id) {
+		return c.ChildWindow, c.MaxChildWindow
+	}
+	return c.StreamWindow, c.MaxStreamWindow
+}
+
+// ofChild reports whether a stream has the windows of those that the child opens.
+func (c *Conn) ofChild(id uint32) bool { return c.ChildWindow > 0 && id%2 == 1 }
+
+// takeWindow takes the window of a new stream out of the budget.
+func (c *Conn) takeWindow(id uint32) bool {
+	first, _ := c.windows(id)
+	return c.Budget.take(first, 1, c.ofChild(id))
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/url"
+	"strconv"
 
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/mux"
@@ -60,11 +61,15 @@ func unreachable(err error) *exchange.Fault {
 	}
 }
 
-// WriteFault answers a request with a Status.
+// WriteFault answers a request with a Status. Retry-After is in seconds, so that client libraries
+// try again by themselves, as with an API server that is busy: a short cut is no error for them.
 func WriteFault(w http.ResponseWriter, f *exchange.Fault) {
 	resp := f.Response()
 	for name, values := range resp.Header {
 		w.Header()[name] = values
+	}
+	if f.After > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(f.After))
 	}
 	w.WriteHeader(resp.StatusCode)
 	_, _ = io.Copy(w, resp.Body) // a client that has gone needs no answer

@@ -219,7 +219,7 @@ func TestWithoutAWayUp(t *testing.T) {
 	} {
 		w := httptest.NewRecorder()
 		Forward(NewTransport(opening{c.err}), "shop", "").ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/api", nil))
-		if w.Code != c.code || w.Header().Get("Retry-After") == "" || !strings.Contains(w.Body.String(), `"kind":"Status"`) {
+		if w.Code != c.code || w.Header().Get("Retry-After") != "1" || !strings.Contains(w.Body.String(), `"kind":"Status"`) {
 			t.Errorf("%v: %d %v %s", c.err, w.Code, w.Header(), w.Body)
 		}
 	}

@@ -56,8 +56,9 @@ type SyncTargetAllow struct {
 	VolumeNames *bool `json:"volumeNames,omitempty"`
 	// +optional
 	Tokens *bool `json:"tokens,omitempty"`
-	// Logs, Exec, PortForward and View are taken away when they are false. Exec is attach and
-	// debugging, too. View is to read what is in the space's own namespaces, but Secrets.
+	// Logs, Exec, PortForward, View and PodWrites are taken away when they are false. Exec is attach
+	// and debugging, too. View is to read what is in the space's own namespaces, but Secrets.
+	// PodWrites is to delete, evict and label Pods, and what else was born at the target.
 	// +optional
 	Logs *bool `json:"logs,omitempty"`
 	// +optional
@@ -66,6 +67,8 @@ type SyncTargetAllow struct {
 	PortForward *bool `json:"portForward,omitempty"`
 	// +optional
 	View *bool `json:"view,omitempty"`
+	// +optional
+	PodWrites *bool `json:"podWrites,omitempty"`
 }
 
 // SyncTargetPolicy is what spaces may do on a target's cluster beyond the default.
@@ -103,7 +106,8 @@ type SyncTargetPolicy struct {
 	// Tokens lets Pods and Secrets ask for tokens for the cluster's own API.
 	Tokens bool `json:"tokens,omitempty"`
 	// Logs, Exec and PortForward say where a space may not reach into its own Pods in this way, View
-	// where it may not read what is in its own namespaces: false for all spaces, SPACE=false for one,
+	// where it may not read what is in its own namespaces, PodWrites where it may not delete, evict and
+	// label its Pods: false for all spaces, SPACE=false for one,
 	// SPACE=true for one of few.
 	// +optional
 	Logs []string `json:"logs,omitempty"`
@@ -113,4 +117,6 @@ type SyncTargetPolicy struct {
 	PortForward []string `json:"portForward,omitempty"`
 	// +optional
 	View []string `json:"view,omitempty"`
+	// +optional
+	PodWrites []string `json:"podWrites,omitempty"`
 }

@@ -54,6 +54,7 @@ func (m *Annotations) Admit(ctx context.Context, a admission.Attributes, _ admis
 		}
 		m.decide(ctx, a, obj)
 		m.givePods(ctx, a, obj)
+		warnWish(ctx, a.GetObject(), obj)
 	case a.GetOperation() == admission.Update && old != nil:
 		if !request.FromCenter(ctx) && a.GetSubresource() == "" {
 			unallocate(a.GetObject(), old)
@@ -61,6 +62,7 @@ func (m *Annotations) Admit(ctx context.Context, a admission.Attributes, _ admis
 		if err := m.guard(ctx, a, obj, old); err != nil {
 			return err
 		}
+		warnWish(ctx, a.GetObject(), obj)
 		if a.GetSubresource() == "" && !request.FromCenter(ctx) && (wish(old) == "") != (wish(obj) == "") {
 			m.pass(ctx, a, obj)
 		}

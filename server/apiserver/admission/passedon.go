@@ -3,23 +3,37 @@ package admission
 import (
 	"context"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
-	apirequest "k8s.io/apiserver/pkg/endpoints/request"
-	api "k8s.io/kubernetes/pkg/apis/core"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// passedOn reports whether a write of a mirrored Pod changes nothing here and is the site's to
-// carry out: the deletion of one Pod by its name, its eviction, and the containers that debug it.
+// bornAtSites are the kinds whose objects may be born at a site, with the subresources of which the
+// site carries out writes. Package pods serves them.
+var bornAtSites = map[schema.GroupResource][]string{
+	{Resource: "pods"}:                       {"", "status", "ephemeralcontainers", "eviction"},
+	{Resource: "persistentvolumeclaims"}:     {""},
+	{Group: "batch", Resource: "jobs"}:       {""},
+	{Group: "apps", Resource: "replicasets"}: {""},
+}
+
+// passedOn reports whether a write is of an object that was born at a site, changes nothing here
+// and is the site's to carry out: its deletion, and changes of its metadata.
 func passedOn(ctx context.Context, a admission.Attributes) bool {
-	if a.GetResource().GroupResource() != api.Resource("pods") {
+	if request.FromCenter(ctx) || a.GetOldObject() == nil {
 		return false
 	}
-	switch a.GetSubresource() {
-	case "ephemeralcontainers", "eviction":
-		return true
-	case "":
-		info, ok := apirequest.RequestInfoFrom(ctx)
-		return ok && a.GetOperation() == admission.Delete && info.Verb == "delete"
+	_, mirrored := metadata.Annotation(metadata.Of(a.GetOldObject()), v1alpha1.AnnotationReportedFrom)
+	if !mirrored || a.GetOperation() != admission.Delete && a.GetOperation() != admission.Update {
+		return false
+	}
+	for _, subresource := range bornAtSites[a.GetResource().GroupResource()] {
+		if subresource == a.GetSubresource() {
+			return true
+		}
 	}
 	return false
 }

@@ -3,9 +3,12 @@ package admission
 import (
 	"cmp"
 	"context"
+	"fmt"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/warning"
+	"k8s.io/kubernetes/pkg/apis/apps"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	api "k8s.io/kubernetes/pkg/apis/core"
 
@@ -35,6 +38,43 @@ func (m *Annotations) givePods(ctx context.Context, a admission.Attributes, obj 
 		spec.AutomountServiceAccountToken = &off
 	case placement.NoWish, placement.TargetAPI:
 	}
+}
+
+// warnWish warns a user whose word about the API of pods is none that is known.
+func warnWish(ctx context.Context, o any, obj metav1.Object) {
+	if request.FromCenter(ctx) {
+		return
+	}
+	for _, notes := range []map[string]string{obj.GetAnnotations(), templateNotes(o)} {
+		word, said := notes[v1alpha1.AnnotationPodAPI]
+		if said && placement.PodAPIIn(notes) == placement.NoWish {
+			warning.AddWarning(ctx, "", fmt.Sprintf(
+				"metadata.annotations[%s]: %.40q means nothing: write Space, Target or None", v1alpha1.AnnotationPodAPI, word))
+		}
+	}
+}
+
+// templateNotes are the annotations of the pods that a workload makes.
+func templateNotes(o any) map[string]string {
+	switch o := o.(type) {
+	case *apps.Deployment:
+		return o.Spec.Template.Annotations
+	case *apps.StatefulSet:
+		return o.Spec.Template.Annotations
+	case *apps.DaemonSet:
+		return o.Spec.Template.Annotations
+	case *apps.ReplicaSet:
+		return o.Spec.Template.Annotations
+	case *api.ReplicationController:
+		if o.Spec.Template != nil {
+			return o.Spec.Template.Annotations
+		}
+	case *batch.Job:
+		return o.Spec.Template.Annotations
+	case *batch.CronJob:
+		return o.Spec.JobTemplate.Spec.Template.Annotations
+	}
+	return nil
 }
 
 // podSpecOf is the spec of the pods of a Job or a Pod, and the annotations that these have; nil for

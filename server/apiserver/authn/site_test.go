@@ -114,6 +114,10 @@ func TestSiteTokens(t *testing.T) {
 		t.Errorf("a person is %q", got)
 	}
 
+	if _, err := tokens.GetNode(in("shop", "eu/oslo"), "eu/paris"); err == nil {
+		t.Error("another site is the node of the token")
+	}
+
 	targets["eu"] = "u-2"
 	if got := who("shop", "eu/paris", token); got != "" {
 		t.Errorf("after its target was made anew it is %q", got)

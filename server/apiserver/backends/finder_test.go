@@ -171,7 +171,8 @@ func TestBehind(t *testing.T) {
 			}
 			var none *webhook.NoBackend
 			if c.want == "" && (!errors.As(err, &none) || none.Away != c.away ||
-				!strings.Contains(err.Error(), c.why) || !strings.HasPrefix(err.Error(), `no endpoints available for service "hook": `)) {
+				!strings.Contains(err.Error(), c.why) ||
+				!strings.HasPrefix(err.Error(), `no endpoints available for service "hook": `)) {
 				t.Errorf("%v", err)
 			}
 		})

@@ -10,12 +10,15 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // MirrorPods lets the center write Pods that a target reported: with their status, in one write,
-// and without the rules about what may change in a Pod, since they have held at the target. It also
-// makes every deletion immediate: no kubelet will confirm one.
+// and without the rules about what may change in a Pod, since they have held at the target. A Pod
+// that is at a target is deleted with its grace period: the site confirms its end, as a kubelet
+// does. Every other deletion is immediate.
 func MirrorPods(pods podstore.PodStorage) {
 	s := pods.Pod.Store
 	s.CreateStrategy = podCreate{s.CreateStrategy}
@@ -36,6 +39,7 @@ func (s podCreate) PrepareForCreate(ctx context.Context, obj runtime.Object) {
 	s.RESTCreateStrategy.PrepareForCreate(ctx, obj)
 	if isMirror(ctx, pod) {
 		pod.Status = status
+		pod.Generation = max(1, status.ObservedGeneration)
 		bornAt(pod)
 	}
 }
@@ -55,6 +59,9 @@ func (s podUpdate) PrepareForUpdate(ctx context.Context, obj, old runtime.Object
 	s.RESTUpdateStrategy.PrepareForUpdate(ctx, obj, old)
 	if isMirror(ctx, pod) {
 		pod.Status = status
+		// That a Pod got its node is no change of what is wanted, but it is one of the mirror's spec:
+		// tools that compare generations would wait for ever.
+		pod.Generation = max(old.(*api.Pod).Generation, status.ObservedGeneration)
 		forgetBirth(pod)
 	}
 }
@@ -69,8 +76,30 @@ func (s podUpdate) ValidateUpdate(ctx context.Context, obj, old runtime.Object) 
 type podDelete struct{ rest.RESTDeleteStrategy }
 
 // CheckGracefulDelete implements rest.RESTGracefulDeleteStrategy.
-func (podDelete) CheckGracefulDelete(_ context.Context, _ runtime.Object, options *metav1.DeleteOptions) bool {
-	now := int64(0)
-	options.GracePeriodSeconds = &now
+func (podDelete) CheckGracefulDelete(
+	ctx context.Context,
+	obj runtime.Object,
+	options *metav1.DeleteOptions,
+) bool {
+	grace := gracePeriod(ctx, obj.(*api.Pod), options.GracePeriodSeconds)
+	options.GracePeriodSeconds = &grace
 	return true
+}
+
+// gracePeriod is how long a Pod may take to end, in seconds. 0 is a Pod that nobody will confirm the
+// end of.
+func gracePeriod(ctx context.Context, pod *api.Pod, asked *int64) int64 {
+	_, mirrored := pod.Annotations[v1alpha1.AnnotationReportedFrom]
+	finished := pod.Status.Phase == api.PodSucceeded || pod.Status.Phase == api.PodFailed
+	switch {
+	case mirrored && request.FromCenter(ctx) && asked != nil:
+		return *asked
+	case mirrored, finished, pod.Annotations[v1alpha1.AnnotationTargets] == "":
+		return 0
+	case asked != nil:
+		return *asked
+	case pod.Spec.TerminationGracePeriodSeconds != nil:
+		return *pod.Spec.TerminationGracePeriodSeconds
+	}
+	return 0
 }

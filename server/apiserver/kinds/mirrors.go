@@ -56,14 +56,14 @@ func (m Mirroring) NewRESTStorage(
 			case *daemonsetstore.REST:
 				storages[name+"/status"] = NewReportedStatus(r.Store, daemonset.StatusStrategy)
 			case *replicasetstore.REST:
-				mirrorInto(r.Store)
+				MirrorInto(r.Store)
 			case *jobstore.REST:
-				mirrorInto(r.Store)
+				MirrorInto(r.Store)
 				storages[name+"/status"] = NewReportedStatus(r.Store, job.StatusStrategy)
 			case *revisionstore.REST:
-				mirrorInto(r.Store)
+				MirrorInto(r.Store)
 			case *slicestore.REST:
-				mirrorInto(r.Store)
+				MirrorInto(r.Store)
 			}
 		}
 	}
@@ -71,9 +71,10 @@ func (m Mirroring) NewRESTStorage(
 }
 
 // MirrorEndpoints does the same for Endpoints, which are in the core group.
-func MirrorEndpoints(r *endpointsstore.REST) { mirrorInto(r.Store) }
+func MirrorEndpoints(r *endpointsstore.REST) { MirrorInto(r.Store) }
 
-func mirrorInto(s *genericregistry.Store) {
+// MirrorInto lets the center write objects of a kind that targets report.
+func MirrorInto(s *genericregistry.Store) {
 	s.CreateStrategy = mirrorCreate{s.CreateStrategy}
 	s.UpdateStrategy = mirrorUpdate{s.UpdateStrategy}
 }

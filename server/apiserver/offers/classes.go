@@ -46,6 +46,13 @@ func (s *Classes) ShortNames() []string {
 	return nil
 }
 
+// storedAlone reports whether a request is shown what is stored and no more: those of the center's own
+// parts, which delete what they find in a space. In root they see all, so that a relay can tell its
+// parent what its targets offer.
+func storedAlone(ctx context.Context) bool {
+	return request.FromCenter(ctx) && request.Space(ctx) != request.RootSpace
+}
+
 // offered returns the classes that the space of a request is offered, by name.
 func (s *Classes) offered(ctx context.Context) map[string]wellknown.Object {
 	targets, _ := s.table.of(ctx)
@@ -63,7 +70,7 @@ func (s *Classes) objects(space string, targets []*target) map[string]wellknown.
 // Get implements rest.Getter.
 func (s *Classes) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
 	obj, err := s.Stored.Get(ctx, name, o)
-	if !apierrors.IsNotFound(err) || request.FromCenter(ctx) {
+	if !apierrors.IsNotFound(err) || storedAlone(ctx) {
 		return obj, err
 	}
 	if class := s.offered(ctx)[name]; class != nil {
@@ -76,7 +83,7 @@ func (s *Classes) Get(ctx context.Context, name string, o *metav1.GetOptions) (r
 // is stored.
 func (s *Classes) List(ctx context.Context, o *internalversion.ListOptions) (runtime.Object, error) {
 	list, err := s.Stored.List(ctx, o)
-	if err != nil || request.FromCenter(ctx) {
+	if err != nil || storedAlone(ctx) {
 		return list, err
 	}
 	about, err := meta.ListAccessor(list)
@@ -125,7 +132,7 @@ func (s *Classes) shown(ctx context.Context, o *internalversion.ListOptions) ([]
 
 // Watch implements rest.Watcher.
 func (s *Classes) Watch(ctx context.Context, o *internalversion.ListOptions) (watch.Interface, error) {
-	if request.FromCenter(ctx) {
+	if storedAlone(ctx) {
 		return s.Stored.Watch(ctx, o)
 	}
 	begins, err := beginsAt(o)

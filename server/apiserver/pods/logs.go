@@ -27,7 +27,7 @@ import (
 
 type podLogs struct {
 	*podrest.LogREST
-	at sitePods
+	at siteObjects
 }
 
 // Get implements rest.GetterWithOptions. Upstream checks the options; it takes a Pod whose node is
@@ -79,7 +79,7 @@ func logQuery(o *api.PodLogOptions) url.Values {
 
 // siteLog is the log of a Pod that runs at a site.
 type siteLog struct {
-	at      sitePods
+	at      siteObjects
 	target  string
 	request *exchange.Request
 }
@@ -146,7 +146,7 @@ func (l *wholeLog) Read(p []byte) (int, error) {
 const maxAnswer = 3 << 20
 
 // do sends a request and returns an answer that is a success, or the error that the site answered.
-func (s sitePods) do(
+func (s siteObjects) do(
 	ctx context.Context,
 	target string,
 	r *exchange.Request,

@@ -65,7 +65,7 @@ func TestBrokenLog(t *testing.T) {
 			t.Run(fmt.Sprintf("%s over HTTP/%d", name, version), func(t *testing.T) {
 				server := httptest.NewUnstartedServer(
 					http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-						l := &siteLog{at: sitePods{sites: oneLog{c.err}}, target: "nordic"}
+						l := &siteLog{at: siteObjects{sites: oneLog{c.err}}, target: "nordic"}
 						log, flush, _, err := l.InputStream(
 							response.WithWriter(w, r).Context(),
 							"",

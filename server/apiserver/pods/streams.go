@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/audit"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -19,6 +20,7 @@ import (
 	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
 	auditlog "skerry.dev/skerry/server/apiserver/audit"
+	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
 	"skerry.dev/skerry/tunnel/exchange"
@@ -46,10 +48,11 @@ func Add(m map[string]rest.Storage, pods podstore.PodStorage, sites Sites) {
 	if sites == nil {
 		return
 	}
-	s := sitePods{sites: sites, pods: pods.Pod}
+	s := siteObjects{sites: sites, objects: pods.Pod, kind: api.Resource("pods")}
 	running := runningPods{pods.Pod}
 	pods.Exec.Store, pods.Attach.Store, pods.PortForward.Store = running, running, running
-	m["pods"] = &podDeletes{REST: pods.Pod, at: s}
+	m["pods"] = &podWrites{REST: pods.Pod, at: s}
+	m["pods/status"] = &podStatuses{statuses: m["pods/status"].(statuses), at: s}
 	m["pods/log"] = &podLogs{LogREST: pods.Log, at: s}
 	m["pods/exec"] = &podTalks{pods.Exec, s, exchange.Exec, execQuery}
 	m["pods/attach"] = &podTalks{pods.Attach, s, exchange.Attach, attachQuery}
@@ -58,35 +61,48 @@ func Add(m map[string]rest.Storage, pods podstore.PodStorage, sites Sites) {
 		EphemeralContainersREST: pods.EphemeralContainers,
 		at:                      s,
 	}
-	m["pods/eviction"] = &podEvictions{EvictionREST: pods.Eviction, at: s}
+	m["pods/eviction"] = &podEvictions{EvictionREST: pods.Eviction, at: s, pods: pods.Pod}
 }
 
-// sitePods makes requests for Pods of spaces.
-type sitePods struct {
-	sites Sites
-	pods  podreg.ResourceGetter
+// siteObjects makes requests for objects of spaces that were born at sites.
+type siteObjects struct {
+	sites   Sites
+	objects podreg.ResourceGetter
+	kind    schema.GroupResource
+	// resource is what exchange calls them; empty for Pods.
+	resource string
 }
 
-// request returns where a Pod of the request's space runs, and what is to be asked there. The path
-// is made of the Pod alone, and of the client's request only options that were decoded.
-func (s sitePods) request(
+// request returns where an object of the request's space is, and what is to be asked there. The
+// path is made of the object alone, and of the client's request only options that were decoded.
+func (s siteObjects) request(
 	ctx context.Context,
 	name string,
 	v exchange.Verb,
 	query url.Values,
 ) (target string, r *exchange.Request, err error) {
-	obj, err := s.pods.Get(ctx, name, &metav1.GetOptions{})
+	obj, err := s.objects.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
 		return "", nil, unlessGone(err)
 	}
-	pod := obj.(*api.Pod)
-	place, err := exchange.PlaceOf(pod.Name, string(pod.UID), pod.Annotations)
+	return s.requestFor(ctx, obj, v, query)
+}
+
+// requestFor is request for an object that was read.
+func (s siteObjects) requestFor(
+	ctx context.Context,
+	obj runtime.Object,
+	v exchange.Verb,
+	query url.Values,
+) (target string, r *exchange.Request, err error) {
+	o := metadata.Of(obj)
+	place, err := exchange.PlaceOf(o.GetName(), string(o.GetUID()), o.GetAnnotations())
 	if err != nil {
 		return "", nil, statusError(err)
 	}
-	r = (&exchange.Request{Space: request.Space(ctx), Namespace: pod.Namespace, Verb: v, Query: query}).At(
-		place,
-	)
+	r = (&exchange.Request{
+		Space: request.Space(ctx), Namespace: o.GetNamespace(), Resource: s.resource, Verb: v, Query: query,
+	}).At(place)
 	if u, ok := apirequest.UserFrom(ctx); ok {
 		r.Identify(u.GetName(), u.GetGroups())
 	}
@@ -96,14 +112,14 @@ func (s sitePods) request(
 	audit.AddAuditAnnotations(ctx, auditlog.Site, place.Target, auditlog.Pod, place.Pod)
 	if c := query.Get("container"); c != "" {
 		audit.AddAuditAnnotation(ctx, auditlog.Container, c)
-	} else if len(pod.Spec.Containers) == 1 {
+	} else if pod, ok := obj.(*api.Pod); ok && len(pod.Spec.Containers) == 1 {
 		audit.AddAuditAnnotation(ctx, auditlog.Container, pod.Spec.Containers[0].Name)
 	}
 	return place.Target, r, nil
 }
 
 // talk returns what answers a request to upgrade the client's connection.
-func (s sitePods) talk(
+func (s siteObjects) talk(
 	ctx context.Context,
 	name string,
 	v exchange.Verb,
@@ -160,7 +176,7 @@ func statusError(err error) error {
 // checks them, and the site answers.
 type podTalks struct {
 	talks
-	at    sitePods
+	at    siteObjects
 	verb  exchange.Verb
 	query func(options runtime.Object) url.Values
 }

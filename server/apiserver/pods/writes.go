@@ -2,21 +2,19 @@ package pods
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
+	"errors"
 	"net/url"
 	"strconv"
+	"sync"
+	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
-	coreconv "k8s.io/kubernetes/pkg/apis/core/v1"
-	"k8s.io/kubernetes/pkg/apis/policy"
-	podreg "k8s.io/kubernetes/pkg/registry/core/pod"
-	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
@@ -24,70 +22,158 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// podDeletes deletes a mirrored Pod at its site. The mirror goes when the site reports that the Pod
-// has gone.
-type podDeletes struct {
-	*podstore.REST
-	at sitePods
+// storage is upstream's storage of a kind, which keeps what is placed, and what the center writes.
+type storage interface {
+	rest.Lister
+	rest.GracefulDeleter
+	rest.CollectionDeleter
+	rest.Updater
 }
 
-// Delete implements rest.GracefulDeleter.
-func (p *podDeletes) Delete(
+// born reports whether this request is a user's, about an object that a target reported.
+func born(ctx context.Context, obj runtime.Object) bool {
+	_, mirrored := metadata.Annotation(metadata.Of(obj), v1alpha1.AnnotationReportedFrom)
+	return mirrored && !request.FromCenter(ctx)
+}
+
+// delete deletes an object at its site when it was born there. The mirror goes when the site
+// reports that the object has gone.
+func (s siteObjects) delete(
 	ctx context.Context,
+	here storage,
 	name string,
 	validate rest.ValidateObjectFunc,
 	o *metav1.DeleteOptions,
 ) (runtime.Object, bool, error) {
 	if request.FromCenter(ctx) {
-		return p.REST.Delete(ctx, name, validate, o)
+		return here.Delete(ctx, name, validate, o)
 	}
-	obj, err := p.REST.Get(ctx, name, &metav1.GetOptions{})
+	obj, err := s.objects.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
+		return nil, false, unlessGone(err)
+	}
+	if !born(ctx, obj) {
+		return here.Delete(ctx, name, validate, o)
+	}
+	if o == nil {
+		o = &metav1.DeleteOptions{}
+	}
+	if err := s.stillThat(obj, o.Preconditions); err != nil {
 		return nil, false, err
 	}
-	pod := obj.(*api.Pod)
-	if _, mirrored := metadata.Annotation(pod, v1alpha1.AnnotationReportedFrom); !mirrored {
-		return p.REST.Delete(ctx, name, validate, o)
-	}
-	if err := stillThat(pod, o.Preconditions); err != nil {
+	if err := validate(ctx, obj.DeepCopyObject()); err != nil {
 		return nil, false, err
 	}
-	if err := validate(ctx, pod.DeepCopy()); err != nil {
+	if err := s.end(ctx, obj, exchange.Delete, o); err != nil {
 		return nil, false, err
 	}
-	if err := p.at.end(ctx, name, exchange.Delete, o); err != nil {
-		return nil, false, err
+	if s.resource == "" && len(o.DryRun) == 0 {
+		shown := s.shows(ctx, obj, func(now runtime.Object) bool {
+			return metadata.Of(now).GetDeletionTimestamp() != nil
+		})
+		if shown != nil {
+			return shown, false, nil
+		}
 	}
-	now := metav1.Now()
-	pod = pod.DeepCopy()
-	pod.DeletionTimestamp, pod.DeletionGracePeriodSeconds = &now, o.GracePeriodSeconds
-	return pod, false, nil
+	return ending(obj, o), false, nil
 }
 
-// stillThat compares a Pod with the preconditions of its deletion.
-func stillThat(pod *api.Pod, on *metav1.Preconditions) error {
+// ending is an object as its deletion leaves it until it has gone.
+func ending(obj runtime.Object, o *metav1.DeleteOptions) runtime.Object {
+	out := obj.DeepCopyObject()
+	grace := o.GracePeriodSeconds
+	if pod, ok := out.(*api.Pod); ok && grace == nil {
+		grace = pod.Spec.TerminationGracePeriodSeconds
+	}
+	at := metav1.Now()
+	if grace != nil {
+		at = metav1.NewTime(at.Add(time.Duration(*grace) * time.Second))
+	}
+	metadata.Of(out).SetDeletionTimestamp(&at)
+	metadata.Of(out).SetDeletionGracePeriodSeconds(grace)
+	return out
+}
+
+// endings is how many objects of a collection are deleted side by side.
+const endings = 8
+
+// deleteCollection deletes each object of a list as delete does. One that fails stops no other.
+func (s siteObjects) deleteCollection(
+	ctx context.Context,
+	here storage,
+	validate rest.ValidateObjectFunc,
+	o *metav1.DeleteOptions,
+	which *internalversion.ListOptions,
+) (runtime.Object, error) {
+	if request.FromCenter(ctx) { // a Namespace goes: no site that is away holds it back
+		if o == nil {
+			o = &metav1.DeleteOptions{}
+		}
+		if o.GracePeriodSeconds == nil {
+			now := int64(0)
+			o.GracePeriodSeconds = &now
+		}
+		return here.DeleteCollection(ctx, validate, o, which)
+	}
+	list, err := here.List(ctx, which)
+	if err != nil {
+		return nil, err
+	}
+	items, err := meta.ExtractList(list)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		o = &metav1.DeleteOptions{}
+	}
+	names := make(chan string)
+	failed := make([]error, endings)
+	var running sync.WaitGroup
+	for i := range endings {
+		running.Go(func() {
+			for name := range names {
+				_, _, err := s.delete(ctx, here, name, validate, o.DeepCopy())
+				if err != nil && !apierrors.IsNotFound(err) && failed[i] == nil {
+					failed[i] = err
+				}
+			}
+		})
+	}
+	for _, item := range items {
+		names <- metadata.Of(item).GetName()
+	}
+	close(names)
+	running.Wait()
+	for _, err := range failed {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// stillThat compares an object with the preconditions of its deletion.
+func (s siteObjects) stillThat(obj runtime.Object, on *metav1.Preconditions) error {
+	o := metadata.Of(obj)
 	if on == nil ||
-		(on.UID == nil || *on.UID == pod.UID) &&
-			(on.ResourceVersion == nil || *on.ResourceVersion == pod.ResourceVersion) {
+		(on.UID == nil || *on.UID == o.GetUID()) &&
+			(on.ResourceVersion == nil || *on.ResourceVersion == o.GetResourceVersion()) {
 		return nil
 	}
-	return apierrors.NewConflict(
-		api.Resource("pods"),
-		pod.Name,
-		fmt.Errorf("the UID or the resourceVersion in the precondition is not that of the pod"),
-	)
+	return apierrors.NewConflict(s.kind, o.GetName(),
+		errors.New("the UID or the resourceVersion in the precondition is not that of the object"))
 }
 
-// end has a site delete or evict a Pod.
-func (s sitePods) end(
+// end has a site delete or evict an object.
+func (s siteObjects) end(
 	ctx context.Context,
-	name string,
+	obj runtime.Object,
 	v exchange.Verb,
 	o *metav1.DeleteOptions,
 ) error {
 	query := url.Values{}
 	if o.GracePeriodSeconds != nil {
-		query.Set("gracePeriodSeconds", strconv.FormatInt(*o.GracePeriodSeconds, 10))
+		query.Set("gracePeriodSeconds", strconv.FormatInt(max(0, *o.GracePeriodSeconds), 10))
 	}
 	if o.PropagationPolicy != nil {
 		query.Set("propagationPolicy", string(*o.PropagationPolicy))
@@ -95,126 +181,18 @@ func (s sitePods) end(
 	if len(o.DryRun) > 0 {
 		query.Set("dryRun", metav1.DryRunAll)
 	}
-	target, r, err := s.request(ctx, name, v, query)
-	if err != nil {
-		return retryLater(ctx, err)
-	}
-	resp, err := s.do(ctx, target, r)
-	if err != nil {
-		return err
-	}
-	return resp.Body.Close()
+	return s.ask(ctx, obj, v, query, nil)
 }
 
-// podEvictions evicts a mirrored Pod at its site, whose disruption budgets count.
-type podEvictions struct {
-	*podstore.EvictionREST
-	at sitePods
-}
-
-// Create implements rest.NamedCreater.
-func (p *podEvictions) Create(
+// ask has a site carry out a write, and returns its refusal.
+func (s siteObjects) ask(
 	ctx context.Context,
-	name string,
 	obj runtime.Object,
-	validate rest.ValidateObjectFunc,
-	o *metav1.CreateOptions,
-) (runtime.Object, error) {
-	eviction, ok := obj.(*policy.Eviction)
-	if !ok || eviction.Name != name {
-		return nil, apierrors.NewBadRequest("the name of the eviction is not that of the pod")
-	}
-	found, err := p.at.pods.Get(ctx, name, &metav1.GetOptions{})
-	if err != nil {
-		return nil, err
-	}
-	pod := found.(*api.Pod)
-	if _, mirrored := metadata.Annotation(pod, v1alpha1.AnnotationReportedFrom); !mirrored {
-		return nil, apierrors.NewBadRequest(
-			"the pod was placed by itself and would be made again at its site; delete it",
-		)
-	}
-	options := eviction.DeleteOptions
-	if options == nil {
-		options = &metav1.DeleteOptions{}
-	}
-	if len(options.DryRun) == 0 {
-		options.DryRun = o.DryRun
-	}
-	if err := stillThat(pod, options.Preconditions); err != nil {
-		return nil, err
-	}
-	if err := validate(ctx, eviction.DeepCopy()); err != nil {
-		return nil, err
-	}
-	if err := p.at.end(ctx, name, exchange.Evict, options); err != nil {
-		return nil, err
-	}
-	return &metav1.Status{Status: metav1.StatusSuccess}, nil
-}
-
-// podDebugs adds ephemeral containers to a Pod at its site. The Pod of the space shows them when
-// the site reports them.
-type podDebugs struct {
-	*podstore.EphemeralContainersREST
-	at sitePods
-}
-
-// Update implements rest.Updater.
-func (p *podDebugs) Update(
-	ctx context.Context,
-	name string,
-	info rest.UpdatedObjectInfo,
-	_ rest.ValidateObjectFunc,
-	validate rest.ValidateObjectUpdateFunc,
-	_ bool,
-	o *metav1.UpdateOptions,
-) (runtime.Object, bool, error) {
-	found, err := p.at.pods.Get(ctx, name, &metav1.GetOptions{})
-	if err != nil {
-		return nil, false, err
-	}
-	old := found.(*api.Pod)
-	if err := stillThat(old, info.Preconditions()); err != nil {
-		return nil, false, err
-	}
-	changed, err := info.UpdatedObject(ctx, old.DeepCopy())
-	if err != nil {
-		return nil, false, err
-	}
-	pod, ok := changed.(*api.Pod)
-	if !ok {
-		return nil, false, apierrors.NewBadRequest("a pod is needed")
-	}
-	if err := rest.BeforeUpdate(podreg.EphemeralContainersStrategy, ctx, pod, old); err != nil {
-		return nil, false, err
-	}
-	if err := validate(ctx, pod.DeepCopy(), old.DeepCopy()); err != nil {
-		return nil, false, err
-	}
-	if len(o.DryRun) > 0 {
-		return pod, false, nil
-	}
-	added := pod.Spec.EphemeralContainers[min(len(old.Spec.EphemeralContainers), len(pod.Spec.EphemeralContainers)):]
-	if len(added) == 0 {
-		return pod, false, nil
-	}
-	return pod, false, p.at.debug(ctx, name, added)
-}
-
-// debug has a site add containers to a Pod.
-func (s sitePods) debug(ctx context.Context, name string, added []api.EphemeralContainer) error {
-	list := make([]corev1.EphemeralContainer, len(added))
-	for i := range added {
-		if err := coreconv.Convert_core_EphemeralContainer_To_v1_EphemeralContainer(&added[i], &list[i], nil); err != nil {
-			return fmt.Errorf("convert the containers: %w", err)
-		}
-	}
-	body, err := json.Marshal(list)
-	if err != nil {
-		return fmt.Errorf("encode the containers: %w", err)
-	}
-	target, r, err := s.request(ctx, name, exchange.Debug, nil)
+	v exchange.Verb,
+	query url.Values,
+	body []byte,
+) error {
+	target, r, err := s.requestFor(ctx, obj, v, query)
 	if err != nil {
 		return retryLater(ctx, err)
 	}
@@ -224,4 +202,34 @@ func (s sitePods) debug(ctx context.Context, name string, added []api.EphemeralC
 		return err
 	}
 	return resp.Body.Close()
+}
+
+// showTime is how long an answer waits for the site's report, so that who reads next reads what it
+// wrote.
+const showTime = 2 * time.Second
+
+// shows waits until the mirror of an object shows a write, and returns it. Nil is a mirror that
+// does not show it in time, or has gone.
+func (s siteObjects) shows(
+	ctx context.Context,
+	obj runtime.Object,
+	written func(runtime.Object) bool,
+) runtime.Object {
+	ctx, cancel := context.WithTimeout(ctx, showTime)
+	defer cancel()
+	uid, name := metadata.Of(obj).GetUID(), metadata.Of(obj).GetName()
+	for pause := 10 * time.Millisecond; ; pause = min(2*pause, 200*time.Millisecond) {
+		now, err := s.objects.Get(ctx, name, &metav1.GetOptions{})
+		switch {
+		case err != nil, metadata.Of(now).GetUID() != uid:
+			return nil
+		case written(now):
+			return now
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(pause):
+		}
+	}
 }

@@ -11,8 +11,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/kubernetes/scheme"
+	apiregistrationv1 "k8s.io/kube-aggregator/pkg/apis/apiregistration/v1"
 
 	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/apiserver/metadata"
@@ -155,13 +157,24 @@ func storedMap(data []byte) (map[string]any, error) {
 	}
 }
 
+// stored decodes what is stored of built-in kinds: those of client-go, and APIServices.
+var stored = func() serializer.CodecFactory {
+	s := runtime.NewScheme()
+	for _, add := range []func(*runtime.Scheme) error{scheme.AddToScheme, apiregistrationv1.AddToScheme} {
+		if err := add(s); err != nil {
+			panic(err)
+		}
+	}
+	return serializer.NewCodecFactory(s)
+}()
+
 // Decode returns a stored value: a map of a custom resource, a runtime.Object of a built-in kind.
 func Decode(data []byte) (any, error) {
 	if len(data) > 0 && data[0] == '{' {
 		m := map[string]any{}
 		return m, utiljson.Unmarshal(data, &m)
 	}
-	obj, gvk, err := scheme.Codecs.UniversalDeserializer().Decode(data, nil, nil)
+	obj, gvk, err := stored.UniversalDeserializer().Decode(data, nil, nil)
 	if err != nil {
 		return nil, err
 	}

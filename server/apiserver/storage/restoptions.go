@@ -2,6 +2,7 @@ package storage
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -46,8 +47,24 @@ func (s *Storages) GetRESTOptions(gr schema.GroupResource, example runtime.Objec
 		return generic.RESTOptions{}, fmt.Errorf("storage of %s: %w", gr, err)
 	}
 	prefix := s.config.Factory.ResourcePrefix(gr)
+	if other, taken := s.nativeAt(prefix); taken && other != gr && other.Resource != "events" {
+		// The server asks for the prefixes of all that it serves, to tell which resources are the same
+		// objects. One that is not stored has the prefix of another by its name: metrics of pods. Only
+		// Events are the same objects in two groups.
+		return generic.RESTOptions{}, fmt.Errorf("storage of %s: %w by %s", gr, errPrefixTaken, other)
+	}
 	s.AddNative(prefix, gr)
 	return options(config, prefix, s.decorate(s.isCached(gr), "")), nil
+}
+
+var errPrefixTaken = errors.New("its keys are taken")
+
+// nativeAt returns the resource whose keys begin with a prefix.
+func (s *Storages) nativeAt(prefix string) (gr schema.GroupResource, taken bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gr, taken = s.native[strings.Trim(prefix, "/")]
+	return gr, taken
 }
 
 // isCached reports whether a resource has a cache. Events have none, as upstream: they are many,

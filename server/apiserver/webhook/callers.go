@@ -82,16 +82,14 @@ func (c *Callers) Close() {
 }
 
 // makeRoom closes the connections to a target that are kept and not in use, so that others can be
-// made. It reports whether there is something to close.
-func (c *Callers) makeRoom(target string) bool {
+// made.
+func (c *Callers) makeRoom(target string) {
 	c.mu.Lock()
 	all := slices.Concat(slices.Collect(maps.Values(c.services))...)
 	c.mu.Unlock()
-	some := false
 	for _, s := range all {
-		some = s.closeIdleAt(target) || some
+		s.closeIdleAt(target)
 	}
-	return some
 }
 
 // spaceCallers calls the webhooks of one space.
@@ -149,6 +147,8 @@ func (c *Callers) caller(of Service, next http.RoundTripper) http.RoundTripper {
 			return bounded{s}
 		}
 	}
+	c.forgetLocked(time.Now().Add(-keptUnused))
+	all = c.services[of]
 	s := newServiceCaller(c, of, trust)
 	if len(all) == maxTrusts {
 		all[0].closeIdle(nil)
@@ -157,6 +157,22 @@ func (c *Callers) caller(of Service, next http.RoundTripper) http.RoundTripper {
 	c.services[of] = append(all[:len(all):len(all)], s)
 	return bounded{s}
 }
+
+// forgetLocked forgets what was not called since then: its Service, or its space, may be gone. Who
+// still has it may go on calling.
+func (c *Callers) forgetLocked(then time.Time) {
+	for of, all := range c.services {
+		all = slices.DeleteFunc(slices.Clone(all), func(s *serviceCaller) bool {
+			return s.used.Load() < then.UnixNano()
+		})
+		if c.services[of] = all; len(all) == 0 {
+			delete(c.services, of)
+		}
+	}
+}
+
+// keptUnused is how long what calls a Service is kept although nobody calls it.
+const keptUnused = 10 * time.Minute
 
 // maxTrusts is with how many bundles connections to one Service are kept: a configuration gets a
 // new one now and then, and several configurations may name one Service.

@@ -27,6 +27,10 @@ const (
 	// is waited for then: nobody else has to find out what one call has.
 	apart = 10 * time.Second
 	hurry = time.Second
+	// roomTime is how long a call waits for a site that takes no more connections.
+	roomTime = 2 * time.Second
+	// maxHeaders bounds the headers of an answer, in bytes.
+	maxHeaders = 64 << 10
 	// maxTried is how many Pods one call tries to connect to.
 	maxTried = 4
 )
@@ -36,6 +40,8 @@ type serviceCaller struct {
 	callers *Callers
 	of      Service
 	trust   *tls.Config
+
+	used atomic.Int64 // when it was called last, in nanoseconds
 
 	mu    sync.Mutex
 	pods  map[Backend]*podCaller
@@ -50,10 +56,12 @@ type podCaller struct {
 }
 
 func newServiceCaller(c *Callers, of Service, trust *tls.Config) *serviceCaller {
-	return &serviceCaller{
+	s := &serviceCaller{
 		callers: c, of: of, trust: trust.Clone(),
 		pods: map[Backend]*podCaller{}, apart: map[string]time.Time{}, heard: map[string]time.Time{},
 	}
+	s.used.Store(time.Now().UnixNano())
+	return s
 }
 
 // trusts reports whether connections may be shared with who trusts like that.
@@ -72,6 +80,7 @@ func (s *serviceCaller) RoundTrip(req *http.Request) (*http.Response, error) {
 		req.Body.Close() // each Pod that is tried gets a copy
 	}
 	began := time.Now()
+	s.used.Store(began.UnixNano())
 	all, err := s.callers.cfg.Services.Behind(req.Context(), s.of)
 	if err == nil {
 		s.closeIdle(all)
@@ -178,21 +187,34 @@ func (s *serviceCaller) pod(b Backend) *podCaller {
 		p = &podCaller{transport: &http.Transport{
 			TLSClientConfig: s.trust, TLSHandshakeTimeout: dialTime,
 			MaxIdleConnsPerHost: keptPerPod, MaxConnsPerHost: perPod, IdleConnTimeout: keptIdle,
-			DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-				conn, err := dial(ctx, s.callers.cfg.Sites, s.of, b)
-				var u *Unreached
-				if errors.As(err, &u) && u.full && s.callers.makeRoom(b.Place.Target) {
-					conn, err = dial(ctx, s.callers.cfg.Sites, s.of, b)
-				}
-				if err == nil {
-					s.hears(b.Place.Target)
-				}
-				return conn, err
-			},
+			MaxResponseHeaderBytes: maxHeaders,
+			DialContext:            func(ctx context.Context, _, _ string) (net.Conn, error) { return s.dial(ctx, b) },
 		}}
 		s.pods[b] = p
 	}
 	return p
+}
+
+// dial connects to a Pod. Where its site takes no more connections it waits for room.
+func (s *serviceCaller) dial(ctx context.Context, b Backend) (net.Conn, error) {
+	end := time.Now().Add(roomTime)
+	for wait := roomTime / 64; ; wait = min(2*wait, roomTime/8) {
+		conn, err := dial(ctx, s.callers.cfg.Sites, s.of, b)
+		var u *Unreached
+		full := errors.As(err, &u) && u.full
+		if err == nil || full {
+			s.hears(b.Place.Target)
+		}
+		if !full || time.Now().After(end) {
+			return conn, err
+		}
+		s.callers.makeRoom(b.Place.Target)
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
 }
 
 // closeIdle forgets the connections to Pods that are not among those of all.
@@ -211,9 +233,8 @@ func (s *serviceCaller) closeIdle(all []Backend) {
 	}
 }
 
-// closeIdleAt closes the connections to the Pods at a target that are not in use. It reports whether
-// there is such a Pod.
-func (s *serviceCaller) closeIdleAt(target string) bool {
+// closeIdleAt closes the connections to the Pods at a target that are not in use.
+func (s *serviceCaller) closeIdleAt(target string) {
 	var there []*podCaller
 	s.mu.Lock()
 	for b, p := range s.pods {
@@ -225,7 +246,6 @@ func (s *serviceCaller) closeIdleAt(target string) bool {
 	for _, p := range there {
 		p.transport.CloseIdleConnections()
 	}
-	return len(there) > 0
 }
 
 // endingBody calls end when it is closed.

@@ -83,6 +83,7 @@ func TestNextPod(t *testing.T) {
 
 // TestSilentSite: one that says nothing is left for another one in time.
 func TestSilentSite(t *testing.T) {
+	t.Parallel()
 	s := newSites(t)
 	s.runs(shopHook, "oslo", "hook-1", 0, says("silent"))
 	s.runs(shopHook, "paris", "hook-2", 50*time.Millisecond, says("there"))
@@ -122,122 +123,6 @@ func TestSpreads(t *testing.T) {
 	all.Wait()
 	if s.calls("oslo", "hook-1") != 1 || s.calls("oslo", "hook-2") != 1 {
 		t.Error("one Pod got both calls")
-	}
-}
-
-// TestBadAnswers: each is an error that says what is wrong, and where.
-func TestBadAnswers(t *testing.T) {
-	_, otherBundle := newAuthority("others")
-	fault := func(code int, says string) func(*sites) {
-		return func(s *sites) { s.faults["oslo"] = &exchange.Fault{Code: code, Message: says} }
-	}
-	for name, c := range map[string]struct {
-		answer http.HandlerFunc
-		before func(*sites)
-		ca     []byte
-		want   []string
-	}{
-		"another authority": {says("x"), nil, otherBundle, []string{"site oslo", "hook-1", "x509"}},
-		"no authority":      {says("x"), nil, nil, []string{"site oslo", "hook-1", "x509"}},
-		"another name": {says("x"), func(s *sites) {
-			s.behind[shopHook] = nil
-			s.runsWith(shopHook, "oslo", "hook-1", 0, serving(s.t, "hook.other.svc"), says("x"))
-		}, bundle, []string{"hook.web.svc"}},
-		"a redirect": {
-			http.RedirectHandler("https://169.254.169.254/", 302).ServeHTTP, nil, bundle,
-			[]string{"site oslo", "answers 302", "no redirects"},
-		},
-		"huge": {func(w http.ResponseWriter, _ *http.Request) {
-			for block := make([]byte, 1<<16); ; {
-				if _, err := w.Write(block); err != nil {
-					return
-				}
-			}
-		}, nil, bundle, []string{"larger than 3072 KiB"}},
-		"huge, and says so": {func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Length", "1000000000")
-			w.WriteHeader(200)
-		}, nil, bundle, []string{"larger than"}},
-		"slow": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, nil, bundle,
-			[]string{"site oslo", "no answer in time", "after 5s"}},
-		"nobody listens": {says("x"), func(s *sites) { s.pods["oslo/hook-1"].server.Close() }, bundle,
-			[]string{"site oslo", "closed the connection", "port 8443"}},
-		"not ready": {says("x"), fault(409, "pod web/hook-1 is not ready"), bundle,
-			[]string{"site oslo", "is not ready"}},
-		"not allowed": {says("x"), fault(403, "the site does not allow this"), bundle,
-			[]string{"site oslo", "does not allow"}},
-		"away": {says("x"), fault(503, "it has no session"), bundle,
-			[]string{"site oslo", "no session"}},
-		"no pods": {says("x"), func(s *sites) { s.behind[shopHook] = nil }, bundle,
-			[]string{`no endpoints available for service "hook": nobody`}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newSites(t)
-			s.runs(shopHook, "oslo", "hook-1", 0, c.answer)
-			if c.before != nil {
-				c.before(s)
-			}
-			text, err := call(t.Context(), client(t, s.callers(), shopHook, "/", c.ca), "")
-			if err == nil {
-				t.Fatalf("it answers %.80q", text)
-			}
-			for _, w := range c.want {
-				if !strings.Contains(err.Error(), w) {
-					t.Errorf("%v\nhas no %q", err, w)
-				}
-			}
-		})
-	}
-}
-
-// TestNotAsked: only the placement changes, and the sites of the webhook are away: it has no
-// objection. In every other case it has to be asked.
-func TestNotAsked(t *testing.T) {
-	const review = `{"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":"r-1"}}`
-	away := func(s *sites) { s.faults["oslo"] = &exchange.Fault{Code: 503, Message: "no session"} }
-	for name, c := range map[string]struct {
-		places bool
-		before func(*sites)
-		body   string
-		passes bool
-	}{
-		"away":                    {true, away, review, true},
-		"away, another write":     {false, away, review, false},
-		"away, another review":    {true, away, strings.Replace(review, "Admission", "Conversion", 1), false},
-		"no site":                 {true, func(s *sites) { s.none[shopHook] = &NoBackend{Away: true} }, review, true},
-		"no pods at a known site": {true, func(s *sites) { s.none[shopHook] = &NoBackend{} }, review, false},
-		"not ready": {true, func(s *sites) {
-			s.faults["oslo"] = &exchange.Fault{Code: 409, Message: "not ready"}
-		}, review, false},
-		"one of two is away": {true, func(s *sites) {
-			s.runs(shopHook, "paris", "hook-2", 0, says("x"))
-			s.faults["paris"] = &exchange.Fault{Code: 409, Message: "not ready"}
-			away(s)
-		}, review, false},
-		"it objects":           {true, func(*sites) {}, review, false},
-		"says nothing":         {true, func(s *sites) { s.silent["oslo"] = true }, review, true},
-		"its pod says nothing": {true, func(s *sites) { s.mute["oslo"] = true }, review, false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newSites(t)
-			s.runs(shopHook, "oslo", "hook-1", 0, func(w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(500)
-			})
-			c.before(s)
-			ctx := t.Context()
-			if c.places {
-				ctx = WithPlacesOnly(ctx)
-			}
-			text, err := call(ctx, client(t, s.callers(), shopHook, "/", bundle), c.body)
-			if (err == nil) != c.passes {
-				t.Fatalf("%q, %v", text, err)
-			}
-			if c.passes && (!strings.Contains(text, `"uid":"r-1"`) || !strings.Contains(text, `"allowed":true`) ||
-				!strings.Contains(text, "its site is away")) {
-				t.Errorf("%s", text)
-			}
-		})
 	}
 }
 
@@ -293,6 +178,20 @@ func TestTrustIsNotShared(t *testing.T) {
 	}
 }
 
+// TestForgotten: what nobody calls any more is forgotten.
+func TestForgotten(t *testing.T) {
+	s := newSites(t)
+	c := s.callers()
+	for _, space := range []string{"a", "b"} {
+		client(t, c, Service{space, "web", "hook", 443}, "/", bundle)
+	}
+	c.services[Service{"a", "web", "hook", 443}][0].used.Add(-int64(keptUnused))
+	client(t, c, Service{"c", "web", "hook", 443}, "/", bundle)
+	if len(c.services) != 2 || len(c.services[Service{"a", "web", "hook", 443}]) != 0 {
+		t.Errorf("%d are kept", len(c.services))
+	}
+}
+
 // TestPodsThatGo: the connections to a Pod that is not behind the Service any more are closed.
 func TestPodsThatGo(t *testing.T) {
 	s := newSites(t)
@@ -317,6 +216,7 @@ func TestPodsThatGo(t *testing.T) {
 // TestGivenUp: a call that its client gives up while the site says nothing ends at once, and leaves
 // nothing.
 func TestGivenUp(t *testing.T) {
+	t.Parallel()
 	s := newSites(t)
 	s.runs(shopHook, "oslo", "hook-1", 0, says("x"))
 	s.silent["oslo"] = true
@@ -332,6 +232,7 @@ func TestGivenUp(t *testing.T) {
 // TestHurry: while a site says nothing, only the first call waits for long, and a site that is back
 // is called at once.
 func TestHurry(t *testing.T) {
+	t.Parallel()
 	s := newSites(t)
 	s.runs(shopHook, "oslo", "hook-1", 0, says("x"))
 	s.silent["oslo"] = true
@@ -354,6 +255,7 @@ func TestHurry(t *testing.T) {
 
 // TestMakesRoom: connections that are kept and not in use give way where a site takes no more.
 func TestMakesRoom(t *testing.T) {
+	t.Parallel()
 	s := newSites(t)
 	other := Service{"other", "web", "hook", 443}
 	s.runs(shopHook, "oslo", "hook-1", 0, says("x"))
@@ -366,6 +268,26 @@ func TestMakesRoom(t *testing.T) {
 				t.Error(err)
 			}
 		}
+	}
+	// A call waits for room that others make.
+	slow := Service{"slow", "web", "hook", 443}
+	began := make(chan struct{})
+	s.runs(slow, "oslo", "hook-3", 0, func(http.ResponseWriter, *http.Request) {
+		close(began)
+		time.Sleep(300 * time.Millisecond) // it is longer than the first wait
+	})
+	done := make(chan error, 1)
+	go func() { _, err := call(t.Context(), client(t, c, slow, "/", bundle), ""); done <- err }()
+	select {
+	case <-began:
+	case err := <-done:
+		t.Fatal(err)
+	}
+	if _, err := call(t.Context(), client(t, c, shopHook, "/", bundle), ""); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 	s.room = 0
 	if _, err := call(t.Context(), client(t, c, shopHook, "/", bundle), ""); err == nil ||

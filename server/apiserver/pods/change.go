@@ -1,0 +1,262 @@
+package pods
+
+import (
+	"context"
+	"fmt"
+	"net/url"
+	"reflect"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/validation"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
+	"k8s.io/apiserver/pkg/registry/rest"
+	api "k8s.io/kubernetes/pkg/apis/core"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/metadata"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// update changes labels and annotations of an object at its site when it was born there. The mirror
+// shows them when the site has reported them. Everything else of such an object is refused.
+func (s siteObjects) update(
+	ctx context.Context,
+	here storage,
+	name string,
+	info rest.UpdatedObjectInfo,
+	create rest.ValidateObjectFunc,
+	validate rest.ValidateObjectUpdateFunc,
+	forceAllowCreate bool,
+	o *metav1.UpdateOptions,
+) (runtime.Object, bool, error) {
+	if request.FromCenter(ctx) {
+		return here.Update(ctx, name, info, create, validate, forceAllowCreate, o)
+	}
+	old, err := s.objects.Get(ctx, name, &metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return nil, false, unlessGone(err)
+	}
+	if err != nil || !born(ctx, old) {
+		return here.Update(ctx, name, info, create, validate, forceAllowCreate, o)
+	}
+	obj, err := s.wanted(ctx, info, old)
+	if err != nil {
+		return nil, false, err
+	}
+	if err := s.metadataOnly(obj, old); err != nil {
+		return nil, false, err
+	}
+	if err := validate(ctx, obj.DeepCopyObject(), old.DeepCopyObject()); err != nil {
+		return nil, false, err
+	}
+	change := &exchange.Changes{
+		Labels:      changed(metadata.Of(old).GetLabels(), metadata.Of(obj).GetLabels()),
+		Annotations: changed(metadata.Of(old).GetAnnotations(), metadata.Of(obj).GetAnnotations()),
+	}
+	if len(change.Labels)+len(change.Annotations) == 0 {
+		return old, false, nil
+	}
+	now, err := s.change(ctx, old, obj, change, o.DryRun)
+	return now, false, err
+}
+
+// wanted is an object as the request wants it, with its own marks.
+func (s siteObjects) wanted(
+	ctx context.Context,
+	info rest.UpdatedObjectInfo,
+	old runtime.Object,
+) (runtime.Object, error) {
+	if err := s.stillThat(old, info.Preconditions()); err != nil {
+		return nil, err
+	}
+	obj, err := info.UpdatedObject(ctx, old.DeepCopyObject())
+	if err != nil {
+		return nil, err
+	}
+	if v := metadata.Of(obj).GetResourceVersion(); v != "" &&
+		v != metadata.Of(old).GetResourceVersion() {
+		return nil, apierrors.NewConflict(
+			s.kind, metadata.Of(old).GetName(), fmt.Errorf(genericregistry.OptimisticLockErrorMsg))
+	}
+	keepMarks(metadata.Of(obj), metadata.Of(old))
+	return obj, nil
+}
+
+// change has a site carry out changes of an object, which was old and is to be as obj, and returns
+// it as the space shows it then. Where it is, old alone says.
+func (s siteObjects) change(
+	ctx context.Context,
+	old, obj runtime.Object,
+	c *exchange.Changes,
+	dryRun []string,
+) (runtime.Object, error) {
+	body, err := exchange.EncodeChange(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > exchange.MaxChange {
+		return nil, apierrors.NewRequestEntityTooLargeError(
+			fmt.Sprintf(
+				"labels and annotations that change may take %d bytes together",
+				exchange.MaxChange,
+			),
+		)
+	}
+	query := url.Values{}
+	if len(dryRun) > 0 {
+		query.Set("dryRun", metav1.DryRunAll)
+	}
+	if err := s.ask(ctx, old, exchange.Change, query, body); err != nil || len(dryRun) > 0 {
+		return obj, err
+	}
+	if shown := s.shows(ctx, obj, func(now runtime.Object) bool { return shows(c, now) }); shown != nil {
+		return shown, nil
+	}
+	return obj, nil
+}
+
+// shows reports whether an object has what was to be changed.
+func shows(c *exchange.Changes, obj runtime.Object) bool {
+	now := metadata.Of(obj)
+	if pod, ok := obj.(*api.Pod); ok {
+		for _, want := range c.Conditions {
+			if !slices.ContainsFunc(pod.Status.Conditions, func(has api.PodCondition) bool {
+				return string(has.Type) == want.Type && string(has.Status) == want.Status &&
+					has.Reason == want.Reason && has.Message == want.Message
+			}) {
+				return false
+			}
+		}
+	}
+	for _, part := range []struct {
+		want map[string]*string
+		have map[string]string
+	}{{c.Labels, now.GetLabels()}, {c.Annotations, now.GetAnnotations()}} {
+		for name, value := range part.want {
+			if v, has := part.have[name]; has != (value != nil) || has && v != *value {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// changed is what has to be changed in old for it to be now. Nil takes a name off.
+func changed(old, now map[string]string) map[string]*string {
+	out := map[string]*string{}
+	for name := range old {
+		if _, has := now[name]; !has {
+			out[name] = nil
+		}
+	}
+	for name, value := range now {
+		if was, had := old[name]; !had || was != value {
+			out[name] = &value
+		}
+	}
+	return out
+}
+
+// keepMarks puts back Skerry's marks that the request leaves out: who made it of a file without
+// them does not mean to take them off.
+func keepMarks(obj, old metav1.Object) {
+	for name, value := range old.GetAnnotations() {
+		if _, has := obj.GetAnnotations()[name]; !has && exchange.IsMark(name) {
+			metadata.Annotate(obj, name, value)
+		}
+	}
+}
+
+// metadataOnly refuses whatever differs beside labels and annotations, by its field.
+func (s siteObjects) metadataOnly(obj, old runtime.Object) error {
+	now, was := metadata.Of(obj), metadata.Of(old)
+	now.SetResourceVersion(was.GetResourceVersion())
+	now.SetManagedFields(was.GetManagedFields())
+	now.SetGeneration(was.GetGeneration())
+	if status := statusOf(obj); status.IsValid() {
+		status.Set(statusOf(old.DeepCopyObject()))
+	}
+	at := field.NewPath("metadata")
+	errs := validation.ValidateObjectMetaAccessorUpdate(now, was, at)
+	for part, pair := range map[string][2]map[string]string{
+		"labels": {now.GetLabels(), was.GetLabels()}, "annotations": {now.GetAnnotations(), was.GetAnnotations()},
+	} {
+		for name := range changed(pair[1], pair[0]) {
+			if exchange.IsMark(name) {
+				errs = append(
+					errs,
+					field.Forbidden(at.Child(part).Key(name), "only the center writes this"),
+				)
+			}
+		}
+	}
+	rest := obj.DeepCopyObject()
+	metadata.Of(rest).SetLabels(was.GetLabels())
+	metadata.Of(rest).SetAnnotations(was.GetAnnotations())
+	if len(errs) == 0 && !equality.Semantic.DeepEqual(rest, old) {
+		errs = append(errs, field.Forbidden(differs(rest, old), s.why(was)))
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	kind := reflect.TypeOf(old).Elem().Name()
+	return apierrors.NewInvalid(
+		schema.GroupKind{Group: s.kind.Group, Kind: kind},
+		was.GetName(),
+		errs,
+	)
+}
+
+// why says who decides about the rest of an object.
+func (s siteObjects) why(o metav1.Object) string {
+	text := fmt.Sprintf(
+		"it was born at SyncTarget %q, where ",
+		o.GetAnnotations()[v1alpha1.AnnotationReportedFrom],
+	)
+	if owner := metav1.GetControllerOf(o); owner != nil {
+		text += fmt.Sprintf(
+			"%s %s says what it is: change that, or what it belongs to",
+			owner.Kind,
+			owner.Name,
+		)
+	} else {
+		text += "its owner says what it is"
+	}
+	return text + "; of the object itself, labels and annotations may be changed"
+}
+
+// differs is the first field in which two objects differ.
+func differs(a, b runtime.Object) *field.Path {
+	x, y := reflect.ValueOf(a).Elem(), reflect.ValueOf(b).Elem()
+	for i := range x.NumField() {
+		name := x.Type().Field(i).Name
+		if equality.Semantic.DeepEqual(x.Field(i).Interface(), y.Field(i).Interface()) {
+			continue
+		}
+		if name != "ObjectMeta" {
+			return field.NewPath(strings.ToLower(name[:1]) + name[1:])
+		}
+		was, now := metadata.Of(a), metadata.Of(b)
+		switch {
+		case !equality.Semantic.DeepEqual(was.GetFinalizers(), now.GetFinalizers()):
+			return field.NewPath("metadata", "finalizers")
+		case !equality.Semantic.DeepEqual(was.GetOwnerReferences(), now.GetOwnerReferences()):
+			return field.NewPath("metadata", "ownerReferences")
+		}
+		return field.NewPath("metadata")
+	}
+	return field.NewPath("metadata")
+}
+
+// statusOf is the field Status of a kind, invalid where there is none.
+func statusOf(o runtime.Object) reflect.Value {
+	return reflect.ValueOf(o).Elem().FieldByName("Status")
+}

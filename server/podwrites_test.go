@@ -1,0 +1,207 @@
+package server_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// bornMarks are those of an object that target paris reported.
+func bornMarks() map[string]string {
+	return map[string]string{
+		v1alpha1.AnnotationReportedFrom: "paris",
+		exchange.ReportedUID:            "u-1",
+		"kept":                          "yes",
+	}
+}
+
+func placePods(_ context.Context, _ string, k store.Key, _ metav1.Object) (string, bool) {
+	return "paris", k.Resource == "pods"
+}
+
+// TestPodsAreWritten: what a center asks a site to change of what was born there, and what it
+// refuses by itself.
+func TestPodsAreWritten(t *testing.T) {
+	asked := &askedSites{}
+	c := start(t, t.TempDir(), newAuthority(t), placePods, func(config *apiserver.Config) { config.Sites = asked })
+	c.createSpace("team", "Retain")
+	c.mirror("team", "web-1", bornMarks())
+	pods := clients(t, c.admin("team")).CoreV1().Pods("default")
+	patch := func(how types.PatchType, body string, sub ...string) (*corev1.Pod, error) {
+		return pods.Patch(t.Context(), "web-1", how, []byte(body), metav1.PatchOptions{}, sub...)
+	}
+	want := func(what, rest string) {
+		t.Helper()
+		if got := asked.last(); got != "paris team/default/web-1 u-1 "+rest+" as admin" {
+			t.Errorf("%s: asked %q", what, got)
+		}
+	}
+	refused := func(what, words string, err error) {
+		t.Helper()
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), words) || asked.last() != "" {
+			t.Errorf("%s: %v, want %s", what, err, words)
+		}
+	}
+
+	got, err := patch(types.StrategicMergePatchType, `{"metadata":{"labels":{"role":"primary"},"annotations":{"kept":null}}}`)
+	if must(t, err); got.Labels["role"] != "primary" || got.Annotations["kept"] != "" {
+		t.Errorf("the answer has %v, %v", got.Labels, got.Annotations)
+	}
+	want("patch", `change  {"labels":{"role":"primary"},"annotations":{"kept":null}}`)
+	_, err = pods.Patch(t.Context(), "web-1", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`),
+		metav1.PatchOptions{DryRun: []string{"All"}})
+	must(t, err)
+	want("dry run", `change dryRun=All {"labels":{"a":"b"}}`)
+	pod, err := pods.Get(t.Context(), "web-1", metav1.GetOptions{})
+	must(t, err)
+	pod.Annotations = map[string]string{"kept": "no"} // as if made of a file, without marks
+	_, err = pods.Update(t.Context(), pod, metav1.UpdateOptions{})
+	must(t, err)
+	want("update", `change  {"annotations":{"kept":"no"}}`)
+	pod.ResourceVersion = "1"
+	if _, err := pods.Update(t.Context(), pod, metav1.UpdateOptions{}); !apierrors.IsConflict(err) || asked.last() != "" {
+		t.Errorf("an update of an older version: %v", err)
+	}
+	if _, err = patch(types.MergePatchType, `{"metadata":{"labels":{"role":null}}}`); err != nil || asked.last() != "" {
+		t.Errorf("nothing to change: %v", err)
+	}
+
+	_, err = patch(types.StrategicMergePatchType, `{"spec":{"containers":[{"name":"c","image":"other"}]}}`)
+	refused("an image", "spec: Forbidden: it was born at SyncTarget", err)
+	_, err = patch(types.MergePatchType, `{"metadata":{"finalizers":["a.example/b"]}}`)
+	refused("a finalizer", "metadata.finalizers", err)
+	_, err = patch(types.MergePatchType, `{"metadata":{"labels":{"skerry.dev/target":"oslo"}}}`)
+	refused("a mark", "only the center", err)
+	_, err = patch(types.MergePatchType, `{"metadata":{"annotations":{"`+v1alpha1.AnnotationReportedFrom+`":"away"}}}`)
+	refused("the mark of its place", "only the center", err)
+	_, err = patch(types.MergePatchType, `{"metadata":{"labels":{"no/such/name":"x"}}}`)
+	refused("a label that is none", "metadata.labels", err)
+
+	_, err = patch(types.StrategicMergePatchType,
+		`{"status":{"phase":"Failed","conditions":[{"type":"gate","status":"True"}]}}`, "status")
+	must(t, err)
+	want("a readiness gate", `change  {"conditions":[{"type":"gate","status":"True"}]}`)
+
+	viewer := clients(t, c.as("team", "vera")).CoreV1().Pods("default")
+	_, err = viewer.Patch(t.Context(), "web-1", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+	if !apierrors.IsForbidden(err) || asked.last() != "" {
+		t.Errorf("a label by who may not: %v", err)
+	}
+	writesOfJobs(t, c, asked)
+	writesOfPlaced(t, c, asked)
+}
+
+// writesOfJobs: a Job that a CronJob made at its site, and a claim that a template made there.
+func writesOfJobs(t *testing.T, c *center, asked *askedSites) {
+	template := corev1.PodTemplateSpec{Spec: corev1.PodSpec{
+		RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	_, err := clients(t, c.api.Loopback("team")).BatchV1().Jobs("default").Create(t.Context(),
+		&batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "web-1", Annotations: bornMarks()},
+			Spec: batchv1.JobSpec{Template: template}}, metav1.CreateOptions{})
+	must(t, err)
+	jobs := clients(t, c.admin("team")).BatchV1().Jobs("default")
+	background := metav1.DeletePropagationBackground
+	must(t, jobs.Delete(t.Context(), "web-1", metav1.DeleteOptions{PropagationPolicy: &background}))
+	if got := asked.last(); got != "paris team/default/web-1 u-1 delete propagationPolicy=Background as admin" {
+		t.Errorf("asked %q", got)
+	}
+	_, err = jobs.Patch(t.Context(), "web-1", types.MergePatchType, []byte(`{"spec":{"suspend":true}}`), metav1.PatchOptions{})
+	if !apierrors.IsInvalid(err) || asked.last() != "" {
+		t.Errorf("a Job of a site is suspended: %v", err)
+	}
+	_, err = jobs.Create(t.Context(), &batchv1.Job{ObjectMeta: metav1.ObjectMeta{Name: "own"},
+		Spec: batchv1.JobSpec{Template: template}}, metav1.CreateOptions{})
+	must(t, err)
+	must(t, jobs.Delete(t.Context(), "own", metav1.DeleteOptions{PropagationPolicy: &background}))
+	if got := asked.last(); got != "" {
+		t.Errorf("of the space's own Job a site was asked %q", got)
+	}
+}
+
+// writesOfPlaced: a Pod that was itself placed is changed here; its eviction is the site's to allow.
+func writesOfPlaced(t *testing.T, c *center, asked *askedSites) {
+	pods := clients(t, c.admin("team")).CoreV1().Pods("default")
+	make := func(name string) *corev1.Pod {
+		pod, err := pods.Create(t.Context(), &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name},
+			Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}, metav1.CreateOptions{})
+		must(t, err)
+		return pod
+	}
+	pod := make("bare")
+	if pod.Annotations[exchange.Targets] == "" {
+		t.Fatalf("it is placed nowhere: %v", pod.Annotations)
+	}
+	_, err := pods.Patch(t.Context(), "bare", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+	must(t, err)
+	if got := asked.last(); got != "" {
+		t.Errorf("of a label a site was asked %q", got)
+	}
+	must(t, pods.EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "bare", Namespace: "default"}}))
+	if got := asked.last(); !strings.Contains(got, "team/default/bare  eviction") {
+		t.Errorf("of an eviction a site was asked %q", got)
+	}
+	grace := func(name string) int64 {
+		t.Helper()
+		pod, err := pods.Get(t.Context(), name, metav1.GetOptions{})
+		if err != nil || pod.DeletionTimestamp == nil {
+			t.Fatalf("%s is not being deleted: %v", name, err)
+		}
+		return *pod.DeletionGracePeriodSeconds
+	}
+	if g := grace("bare"); g != 30 {
+		t.Errorf("grace period %d", g)
+	}
+	must(t, pods.Delete(t.Context(), "bare", metav1.DeleteOptions{}))
+	now, short := int64(0), int64(3)
+	own := clients(t, c.api.Loopback("team")).CoreV1().Pods("default")
+	must(t, own.Delete(t.Context(), "bare", metav1.DeleteOptions{GracePeriodSeconds: &now}))
+	gone := func(name string) {
+		t.Helper()
+		if _, err := pods.Get(t.Context(), name, metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+			t.Errorf("%s is still there: %v", name, err)
+		}
+	}
+	gone("bare")
+	make("short")
+	must(t, pods.Delete(t.Context(), "short", metav1.DeleteOptions{GracePeriodSeconds: &short}))
+	if g := grace("short"); g != 3 {
+		t.Errorf("grace period %d", g)
+	}
+	must(t, pods.Delete(t.Context(), "short", metav1.DeleteOptions{GracePeriodSeconds: &now}))
+	gone("short")
+	make("with-namespace")
+	must(t, own.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=with-namespace"}))
+	gone("with-namespace")
+
+	// A mirror is shown to end, and no longer than until it has gone.
+	c.mirror("team", "ending", bornMarks())
+	must(t, own.Delete(t.Context(), "ending", metav1.DeleteOptions{GracePeriodSeconds: &short}))
+	if g := grace("ending"); g != 3 {
+		t.Errorf("grace period %d", g)
+	}
+	patch := `[{"op":"add","path":"/spec/nodeName","value":"m"},{"op":"add","path":"/status/observedGeneration","value":5}]`
+	shown, err := own.Patch(t.Context(), "ending", types.JSONPatchType, []byte(patch), metav1.PatchOptions{})
+	if must(t, err); shown.Generation != 5 {
+		t.Errorf("generation %d", shown.Generation)
+	}
+	must(t, own.Delete(t.Context(), "ending", metav1.DeleteOptions{GracePeriodSeconds: &now}))
+	gone("ending")
+	c.mirror("team", "bound", bornMarks())
+	shown, err = own.Patch(t.Context(), "bound", types.JSONPatchType,
+		[]byte(`[{"op":"add","path":"/spec/nodeName","value":"m"},{"op":"add","path":"/status/observedGeneration","value":1}]`), metav1.PatchOptions{})
+	if must(t, err); shown.Generation != 1 {
+		t.Errorf("a Pod that got its node has generation %d, and nobody observes it", shown.Generation)
+	}
+}

@@ -1,0 +1,92 @@
+package summary
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// ending is a placed Pod that is being deleted. It is on no target any more as far as decisions go,
+// and stays in the space until its targets report that it has gone there.
+type ending struct {
+	uid     string
+	targets []string
+}
+
+// endingPause is how often endings are looked at that no report has woken: their target may have
+// been removed.
+const endingPause = 10 * time.Second
+
+// observeEndingLocked takes over whether a write is of a placed Pod that is being deleted.
+func (s *Summary) observeEndingLocked(w store.Write) {
+	if w.Key.Group != "" || w.Key.Resource != "pods" {
+		return
+	}
+	meta := fields.Map(w.Object, "metadata")
+	grace, _ := meta["deletionGracePeriodSeconds"].(float64)
+	if n, ok := meta["deletionGracePeriodSeconds"].(int64); ok {
+		grace = float64(n)
+	}
+	on := fields.String(fields.Map(meta, "annotations"), v1alpha1.AnnotationTargets)
+	if fields.String(meta, "deletionTimestamp") == "" || grace == 0 || on == "" {
+		delete(s.ending, w.Key)
+		return
+	}
+	s.ending[w.Key] = ending{fields.String(meta, "uid"), strings.Split(on, ",")}
+	s.queue.Add(w.Key)
+}
+
+// end takes a Pod out of the space when none of its targets has it any more. Until then it shows
+// what the first of them reports. It reports false for what is not ending.
+func (s *Summary) end(ctx context.Context, k store.Key) (bool, error) {
+	s.mu.Lock()
+	e, ok := s.ending[k]
+	s.mu.Unlock()
+	if !ok {
+		return false, nil
+	}
+	for _, t := range e.targets {
+		r, told, err := s.report(t, k)
+		if err != nil {
+			return true, err
+		}
+		if told && r.Object == nil && r.OriginUID == e.uid {
+			at := placement.Located{Key: k, APIVersion: "v1", Kind: "Pod", UID: e.uid}
+			return true, s.writeStatus(ctx, at, "status", r.Status, nil)
+		}
+		if _, out := s.silent.Outage(t); out {
+			return true, nil // it may have the Pod
+		}
+	}
+	err := s.cfg.API.Delete(ctx, k, "v1", e.uid)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return true, fmt.Errorf("end %s: %w", k, err)
+	}
+	return true, nil
+}
+
+// runEndings looks at all endings again and again.
+func (s *Summary) runEndings(ctx context.Context) {
+	tick := time.NewTicker(endingPause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		s.mu.Lock()
+		for k := range s.ending {
+			s.queue.Add(k)
+		}
+		s.mu.Unlock()
+	}
+}
