@@ -212,6 +212,10 @@ operators: build testenv $(COMPARED:%=bin/operators/%/operator) ## existing oper
 	cp "$$(cd testenv/operators/flux && go list -m -f '{{.Dir}}' github.com/fluxcd/kustomize-controller)"/config/crd/bases/*.yaml \
 	  "$$(go mod download -json github.com/fluxcd/source-controller@$(FLUX_SOURCES) | sed -n 's/.*"Dir": "\(.*\)",/\1/p')"/config/crd/bases/*.yaml bin/operators/flux/crds/
 	cd testenv/operators/argo && go build -p $(JOBS) -o ../../../bin/operators/argo .
+	for name in jobset lws; do mkdir -p bin/operators/$$name && \
+	  (cd testenv/operators/$$name && go build -p $(JOBS) -o $(CURDIR)/bin/operators/$$name/operator tool) && \
+	  $$(bin/testenv tools)/kubectl kustomize "$$(cd testenv/operators/$$name && go list -f '{{.Module.Dir}}' tool)"/config/default \
+	    >bin/operators/$$name/install.yaml || exit 1; done
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
 	  go test -count=1 -timeout 40m -v -run '^Test(Compared)?Operators$$' ./scenarios
 

@@ -105,6 +105,10 @@ func TestCollect(t *testing.T) {
 		}, func(c *cluster) { c.remove("a", "app", "Foreground") }, "set<app"},
 		"a mirror is not its business": {func(c *cluster) { family(c); c.mark("a", "pod") },
 			func(c *cluster) { c.remove("a", "app", "Foreground") }, "alone pod<set"},
+		"owned by a mirror": {func(c *cluster) { c.put("a", "pod"); c.mark("a", "pod"); c.put("a", "set", "pod!") },
+			func(c *cluster) { c.remove("a", "pod", "Background") }, ""},
+		"owned by a mirror that is there": {func(c *cluster) { c.put("a", "pod"); c.mark("a", "pod") },
+			func(c *cluster) { c.put("a", "set", "pod!") }, "pod set<pod"},
 		"an owner of an unknown kind": {
 			func(c *cluster) { c.hidden["Thing"] = true; c.put("a", "set", "app") },
 			nil,

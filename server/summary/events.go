@@ -62,8 +62,8 @@ func (r *recorder) write(ctx context.Context, e placement.Event) error {
 	k, now := eventKey(e), time.Now().UTC().Format(time.RFC3339)
 	_, err := r.api.Create(ctx, k, "v1", eventObject(e, k, now))
 	switch {
-	case err == nil, apierrors.IsNotFound(err):
-		return nil // not found: the namespace is gone
+	case err == nil, namespaceGoes(err):
+		return nil
 	case !apierrors.IsAlreadyExists(err):
 		return fmt.Errorf("create event %s: %w", k, err)
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -58,15 +59,24 @@ func (s *Summary) putMirror(ctx context.Context, k store.Key, name string, w wan
 	if apierrors.IsAlreadyExists(err) {
 		return s.adopt(ctx, k, pk)
 	}
-	if apierrors.IsNotFound(err) || apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
+	if namespaceGoes(err) {
+		return nil
+	}
+	if apierrors.IsInvalid(err) || apierrors.IsForbidden(err) {
 		s.cfg.Log.Warn("space does not take a reported object", "key", pk.String(), "target", w.target, "err", err)
-		return nil // its namespace is gone or going, or it will be refused again
+		return nil // it will be refused again
 	}
 	if err != nil {
 		return fmt.Errorf("create mirrored object %s: %w", pk, err)
 	}
 	s.madeMirror(k, pk, w, obj)
 	return nil
+}
+
+// namespaceGoes reports whether nothing was created because the namespace is gone or is being
+// deleted: what sites still report of it is no news.
+func namespaceGoes(err error) bool {
+	return apierrors.IsNotFound(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause)
 }
 
 // adopt finds out whether an existing Pod is a mirror from before, or one that the space's users
