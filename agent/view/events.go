@@ -47,7 +47,7 @@ func (s subject) live(
 		s.kind, s.key.Namespace, s.key.Name, s.key.Space)
 	live, err := c.Get(context.WithoutCancel(ctx), s.resource, namespace, s.key.Name, false)
 	switch {
-	case apierrors.IsNotFound(err):
+	case apierrors.IsNotFound(err), errors.Is(err, target.ErrNotServed):
 		return nil, missing
 	case err != nil:
 		return nil, unreachable(err)

@@ -68,14 +68,14 @@ func List(ctx context.Context, targets exchange.Sites, from *exchange.Request, p
 			found, warnings, site, err := ask(within, targets, view(from, p), p.At.Target)
 			mu.Lock()
 			defer mu.Unlock()
-			switch f := exchange.FaultOf(err); {
-			case err != nil && within.Err() != nil:
-				out.lack(p.At.Target, "it has not answered in time")
-				return
-			case err != nil && f.Code == http.StatusNotFound:
-				return // the object is not there, and nothing is said of it
-			case err != nil:
-				out.lack(p.At.Target, f.Message)
+			if err != nil {
+				f := exchange.FaultOf(err)
+				if within.Err() != nil {
+					f = &exchange.Fault{Message: "it has not answered in time"}
+				}
+				if f.Code != http.StatusNotFound { // the object is not there, and nothing is said of it
+					out.lack(p.At.Target, f.Message)
+				}
 				return
 			}
 			out.Sites = append(out.Sites, site)
