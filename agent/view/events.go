@@ -32,7 +32,9 @@ func subjectOf(r *exchange.Request, kind, name string) (subject, error) {
 		return subject{}, fault(http.StatusNotFound, "NotFound", "events about a %s are not shown", kind)
 	}
 	return subject{
-		key:      store.Key{Space: r.Space, Group: k.Group, Resource: k.Resource, Namespace: r.Namespace, Name: name},
+		key: store.Key{
+			Space: r.Space, Group: k.Group, Resource: k.Resource, Namespace: r.Namespace, Name: name,
+		},
 		kind:     kind,
 		resource: target.Resource{Group: k.Group, Version: k.Version, Plural: k.Resource},
 	}, nil
@@ -41,7 +43,12 @@ func subjectOf(r *exchange.Request, kind, name string) (subject, error) {
 // live returns the object as it is in a namespace of the cluster. It has to belong to the space: by
 // the record of what was placed, or by its owner. All others are not found.
 func (s subject) live(
-	ctx context.Context, c *target.Client, namespace string, r *exchange.Request, records Records, pods Pods,
+	ctx context.Context,
+	c *target.Client,
+	namespace string,
+	r *exchange.Request,
+	records Records,
+	pods Pods,
 ) (*target.Object, error) {
 	missing := fault(http.StatusNotFound, "NotFound", "there is no %s %s/%s of space %s",
 		s.kind, s.key.Namespace, s.key.Name, s.key.Space)
@@ -91,7 +98,8 @@ func (s *Site) events(ctx context.Context, a *asked, kind, name string) (*http.R
 	var all []events.Event
 	_, err = a.client.List(ctx, target.Listing{
 		Resource: eventKind, Namespace: at.there,
-		FieldSelector: "involvedObject.kind=" + kind + ",involvedObject.name=" + name + ",involvedObject.uid=" + uid,
+		FieldSelector: fmt.Sprintf(
+			"involvedObject.kind=%s,involvedObject.name=%s,involvedObject.uid=%s", kind, name, uid),
 	}, func(o *target.Object) error {
 		e, ok := o.Event()
 		if !ok || e.About.UID != uid || o.Metadata.Namespace != at.there {
@@ -101,8 +109,10 @@ func (s *Site) events(ctx context.Context, a *asked, kind, name string) (*http.R
 			return errEnough
 		}
 		all = append(all, events.Event{
-			Name: o.Metadata.Name, Type: e.Type, Reason: e.Reason, Message: at.mapping.Words(at.name, e.Message),
-			Component: e.Component, FieldPath: e.About.FieldPath, Count: e.Count, First: e.First, Last: e.Last,
+			Name: o.Metadata.Name, Type: e.Type, Reason: e.Reason,
+			Message:   at.mapping.Words(at.name, e.Message),
+			Component: e.Component, FieldPath: e.About.FieldPath,
+			Count: e.Count, First: e.First, Last: e.Last,
 		}.Fit())
 		return nil
 	})

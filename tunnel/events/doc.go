@@ -10,8 +10,8 @@
 //
 //  1. The marks of the object say at which targets it is. Each gets one view (exchange.View) with
 //     exchange.OptionAbout, side by side, and little time.
-//  2. The names of what they answer become those that a reported Event has in the space ([Name]), so
-//     that an Event which was reported, too, is known again.
+//  2. The names of what they answer become those that a reported Event has in the space ([Name]),
+//     so that an Event which was reported, too, is known again.
 //  3. A target that is away, refuses or is late is named with its reason.
 //
 // It knows no space's API, and not who may ask.

@@ -123,7 +123,7 @@ func TestList(t *testing.T) {
 		t.Errorf("%q of %q, want %q", names, got.Sites, want)
 	}
 	const only = ": only the events that it has reported are shown: "
-	for i, text := range []string{"away" + only + "site away is away", "broken" + only + "the answer is not", "large" + only, "moved" + only + "site moved: it answers with code 302",
+	for i, text := range []string{"away" + only + "site away is away", "broken" + only + "the answer is not", "large" + only + "the answer is not as it has to be: site large has sent more than 128 KiB", "moved" + only + "site moved: it answers with code 302",
 		"refuses" + only + "site refuses does not allow this", "site oslo: the latest 2 of 3 events are shown"} {
 		if i >= len(got.Lacks) || !strings.HasPrefix(got.Lacks[i], text) {
 			t.Errorf("lacks %q, want %q at %d", got.Lacks, text, i)

@@ -82,8 +82,8 @@ func Places(kind, name, uid string, notes map[string]string) (out []Place) {
 // maxPrefix is how much of an object's name is in the name of an Event about it, in bytes.
 const maxPrefix = 230
 
-// Name is the name that an Event of a target has in a space: name is its name there, kind and object
-// are what it is about in the space.
+// Name is the name that an Event of a target has in a space: name is its name there, kind and
+// object are what it is about in the space.
 func Name(target, name, kind, object string) string {
 	sum := sha256.Sum256([]byte(target + "\x00" + name + "\x00" + kind))
 	return object[:min(len(object), maxPrefix)] + "." + hex.EncodeToString(sum[:8])

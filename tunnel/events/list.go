@@ -52,7 +52,12 @@ func Asks(r *exchange.Request) (kind, name string, asks bool) {
 
 // List asks for the Events about objects of one namespace at their places. From says who asks, and
 // for which space and namespace.
-func List(ctx context.Context, targets exchange.Sites, from *exchange.Request, places []Place) (out Result) {
+func List(
+	ctx context.Context,
+	targets exchange.Sites,
+	from *exchange.Request,
+	places []Place,
+) (out Result) {
 	within, cancel := bounded(ctx)
 	defer cancel()
 	if more := len(places) - maxPlaces; more > 0 {
@@ -89,7 +94,9 @@ func List(ctx context.Context, targets exchange.Sites, from *exchange.Request, p
 		})
 	}
 	all.Wait()
-	slices.SortFunc(out.Events, func(a, b Found) int { return cmp.Compare(a.Event.Name, b.Event.Name) })
+	slices.SortFunc(out.Events, func(a, b Found) int {
+		return cmp.Compare(a.Event.Name, b.Event.Name)
+	})
 	slices.Sort(out.Lacks)
 	out.Lacks = slices.Compact(out.Lacks)
 	slices.Sort(out.Sites)
@@ -97,11 +104,12 @@ func List(ctx context.Context, targets exchange.Sites, from *exchange.Request, p
 }
 
 func (r *Result) lack(target, why string) {
-	r.Lacks = append(r.Lacks, fmt.Sprintf("%s: only the events that it has reported are shown: %s", target, why))
+	const text = "%s: only the events that it has reported are shown: %s"
+	r.Lacks = append(r.Lacks, fmt.Sprintf(text, target, why))
 }
 
-// bounded returns a context for asking targets. It ends before ctx does, so that what was said until
-// then still reaches whoever asks: the tier above waits as long as ctx lasts.
+// bounded returns a context for asking targets. It ends before ctx does, so that what was said
+// until then still reaches whoever asks: the tier above waits as long as ctx lasts.
 func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	most := listTime
 	if end, ok := ctx.Deadline(); ok {
@@ -113,7 +121,8 @@ func bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 // view is the request for the Events about an object at one place.
 func view(from *exchange.Request, p Place) *exchange.Request {
 	return &exchange.Request{
-		Space: from.Space, Namespace: from.Namespace, Verb: exchange.View, UID: p.At.UID, Origin: p.At.Origin,
+		Space: from.Space, Namespace: from.Namespace, Verb: exchange.View,
+		UID: p.At.UID, Origin: p.At.Origin,
 		User: from.User, Groups: from.Groups,
 		Query: url.Values{
 			exchange.OptionVersion:  {"v1"},
@@ -124,7 +133,8 @@ func view(from *exchange.Request, p Place) *exchange.Request {
 	}
 }
 
-// ask asks one target. Site are the targets that the answer came through, with slashes between them.
+// ask asks one target. Site are the targets that the answer came through, with slashes between
+// them.
 func ask(ctx context.Context, targets exchange.Sites, r *exchange.Request, target string) (
 	all []Event, warnings []string, site string, err error,
 ) {
@@ -148,7 +158,8 @@ func ask(ctx context.Context, targets exchange.Sites, r *exchange.Request, targe
 		return nil, nil, site, err
 	}
 	if len(text) > maxAnswer {
-		return nil, nil, site, fmt.Errorf("%w: site %s has sent more than %d KiB", exchange.ErrAnswer, site, maxAnswer>>10)
+		return nil, nil, site, fmt.Errorf("%w: site %s has sent more than %d KiB",
+			exchange.ErrAnswer, site, maxAnswer>>10)
 	}
 	all, err = Decode(text)
 	return all, exchange.Warnings(resp.Header), site, err
@@ -158,7 +169,10 @@ func ask(ctx context.Context, targets exchange.Sites, r *exchange.Request, targe
 func refusal(site string, resp *http.Response) *exchange.Fault {
 	var said struct{ Kind, Message, Reason string }
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	if err != nil || json.Unmarshal(text, &said) != nil || said.Kind != "Status" || said.Message == "" {
+	if err == nil {
+		err = json.Unmarshal(text, &said)
+	}
+	if err != nil || said.Kind != "Status" || said.Message == "" {
 		said.Message, said.Reason = "it answers with code "+strconv.Itoa(resp.StatusCode), ""
 	}
 	if !strings.Contains(said.Message, site) {

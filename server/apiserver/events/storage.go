@@ -84,7 +84,8 @@ func (s *storage) List(ctx context.Context, o *internalversion.ListOptions) (run
 	}
 	stored := list
 	if o.Continue != "" { // the parts before this one are known events, too
-		all, err := s.REST.List(ctx, &internalversion.ListOptions{FieldSelector: o.FieldSelector, ResourceVersion: "0"})
+		whole := &internalversion.ListOptions{FieldSelector: o.FieldSelector, ResourceVersion: "0"}
+		all, err := s.REST.List(ctx, whole)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +133,8 @@ func (o *Objects) find(ctx context.Context, of selected) map[string]metav1.Objec
 		}
 		if err != nil {
 			warning.AddWarning(ctx, "", fmt.Sprintf(
-				"of %s %s only the events that its sites have reported are shown: it cannot be read: %s", kind, of.name, err))
+				"of %s %s only the events that its sites have reported are shown: it cannot be read: %s",
+				kind, of.name, err))
 			continue
 		}
 		if of.uid == "" || of.uid == string(about.GetUID()) {
@@ -143,11 +145,16 @@ func (o *Objects) find(ctx context.Context, of selected) map[string]metav1.Objec
 }
 
 // ask asks the sites where objects are for what they say about them.
-func (o *Objects) ask(ctx context.Context, namespace string, about map[string]metav1.Object) (out []api.Event) {
+func (o *Objects) ask(
+	ctx context.Context,
+	namespace string,
+	about map[string]metav1.Object,
+) (out []api.Event) {
 	var places []onsite.Place
 	for _, kind := range slices.Sorted(maps.Keys(about)) {
 		of := about[kind]
-		places = append(places, onsite.Places(kind, of.GetName(), string(of.GetUID()), of.GetAnnotations())...)
+		places = append(places,
+			onsite.Places(kind, of.GetName(), string(of.GetUID()), of.GetAnnotations())...)
 	}
 	if len(places) == 0 {
 		return nil
