@@ -52,7 +52,7 @@
 // has 60 at most; then one goes in 30 s. A repetition is reported when its count has doubled, or
 // half an hour later, so that a restart reports nothing again. Events leave the feed with their
 // object, or when the target has forgotten them. Ordinary Events are not reported: they say no more
-// than the status does.
+// than the status does. They are shown to who looks at one object (agent/view).
 //
 // # A restored target
 //

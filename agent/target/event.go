@@ -25,7 +25,7 @@ type EventBody struct {
 // Event is an Event as both of its APIs write it.
 type Event struct {
 	// About is what it is about, with the UID that it had.
-	About                            struct{ APIVersion, Kind, Namespace, Name, UID string }
+	About                            struct{ APIVersion, Kind, Namespace, Name, UID, FieldPath string }
 	Type, Reason, Message, Component string
 	Count                            int64
 	First, Last                      time.Time

@@ -10,6 +10,7 @@ import (
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/tunnel/events"
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/usage"
 )
@@ -26,7 +27,8 @@ type Relay struct {
 
 // Answer answers a view. The error is a *exchange.Fault.
 func (s *Relay) Answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
-	if len(r.Path) == 0 && !usage.Asks(r) {
+	kind, about, ofEvents := events.Asks(r)
+	if len(r.Path) == 0 && !usage.Asks(r) && !ofEvents {
 		return nil, fault(
 			http.StatusNotFound,
 			"NotFound",
@@ -63,6 +65,9 @@ func (s *Relay) Answer(ctx context.Context, r *exchange.Request) (*http.Response
 			one,
 			r.Space,
 		)
+	}
+	if ofEvents && len(r.Path) == 0 {
+		return s.events(ctx, c, r, kind, about)
 	}
 	if len(r.Path) == 0 {
 		return s.usage(ctx, c, r, mine)

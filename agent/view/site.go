@@ -11,6 +11,7 @@ import (
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/events"
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/usage"
 )
@@ -34,7 +35,7 @@ type Site struct {
 // Pods knows the Pods of the target. agent/observe's Observer is one.
 type Pods interface {
 	// Placed reports whether the target has the Pod k with this UID, which belongs to an object
-	// that was placed there from the space of k.
+	// that was placed there from the space of k. A ReplicaSet or a Job may be asked for, too.
 	Placed(k store.Key, uid string) bool
 }
 
@@ -96,6 +97,9 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 		return nil, err
 	}
 	name := q.Get(exchange.OptionName)
+	if kind, of, asks := events.Asks(r); asks {
+		return s.events(ctx, a, kind, of)
+	}
 	switch {
 	case usage.Asks(r):
 		return s.usage(ctx, a)

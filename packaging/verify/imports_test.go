@@ -83,6 +83,7 @@ var concerns = []concern{
 	{"pods", []string{"audit", "metadata", "request", "response"}},
 	{"view", []string{"audit", "request", "response"}},
 	{"top", []string{"audit", "request", "response"}},
+	{"events", []string{"audit", "request"}},
 	{"controllers", []string{"authz", "follow", "registrykey", "storage"}},
 }
 

@@ -39,6 +39,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/controllers"
 	"skerry.dev/skerry/server/apiserver/crd"
 	"skerry.dev/skerry/server/apiserver/discovery"
+	"skerry.dev/skerry/server/apiserver/events"
 	"skerry.dev/skerry/server/apiserver/fair"
 	"skerry.dev/skerry/server/apiserver/kinds"
 	"skerry.dev/skerry/server/apiserver/offers"
@@ -255,6 +256,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 func (s *Server) install(g *genericapiserver.Config, factory serverstorage.StorageFactory, p parts) error {
 	var groups []*genericapiserver.APIGroupInfo
 	var pods top.Pods
+	happened := events.New(p.sites)
 	for _, provider := range providers(g, factory, p, s.storages) {
 		info, err := provider.NewRESTStorage(g.MergedResourceConfig, s.storages)
 		if err != nil {
@@ -263,6 +265,14 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 		v1 := info.VersionedResourcesStorageMap["v1"]
 		s.counts.Use(provider.GroupName(), v1)
 		kinds.AddPlaceColumns(v1, s.config.Unreachable)
+		if p.sites != nil {
+			for version, m := range info.VersionedResourcesStorageMap {
+				happened.Use(provider.GroupName(), version, m)
+			}
+			if _, has := v1["events"]; has {
+				happened.Wrap(v1)
+			}
+		}
 		switch provider.GroupName() {
 		case "":
 			p.tokens.Use(v1)

@@ -2,8 +2,6 @@ package summary
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,6 +14,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/events"
 )
 
 // reportedEvents are the Events that targets report. One that is shown goes by its time to live, as
@@ -176,12 +175,11 @@ func mirroredResource(kind string) string {
 
 // targetEventKey names what one report of a target shows at one object.
 func targetEventKey(from reportedEvent, kind, name string) store.Key {
-	sum := sha256.Sum256([]byte(from.target + "\x00" + from.key.Name + "\x00" + kind))
 	k := store.Key{
 		Space:     from.key.Space,
 		Resource:  "events",
 		Namespace: from.key.Namespace,
-		Name:      trim(name, 230) + "." + hex.EncodeToString(sum[:8]),
+		Name:      events.Name(from.target, from.key.Name, kind, name),
 	}
 	if k.Namespace == "" {
 		k.Namespace = "default"

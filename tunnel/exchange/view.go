@@ -27,6 +27,10 @@ const (
 	// OptionLimit is how many bytes the answer may have. A list is cut behind one of its objects, and
 	// says so by a warning; a watch ends with an event that says so; all else is refused.
 	OptionLimit = "limitBytes"
+	// OptionAbout asks for the Events about one object, as KIND/NAME: a list of tunnel/events in the
+	// object's namespace. UID is the object's at the receiver, Origin that at the sender of what was
+	// itself placed; neither is there where the sender does not know them.
+	OptionAbout = "about"
 	// OptionForm is the form of the answer where that is not plain: FormTable or FormAggregated.
 	OptionForm = "form"
 )
@@ -68,6 +72,7 @@ const maxOption = 8 << 10
 var (
 	versionForm = regexp.MustCompile(`^v[0-9][a-z0-9]{0,30}$`)
 	numberForm  = regexp.MustCompile(`^[0-9]{1,32}$`)
+	aboutForm   = regexp.MustCompile(`^[A-Z][A-Za-z0-9]{0,62}/[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$`)
 	segmentForm = regexp.MustCompile(`^[A-Za-z0-9:_.@+=~-]{1,253}$`)
 )
 
@@ -94,6 +99,7 @@ var viewing = map[string]option{
 	OptionAmong:       labelForm.MatchString,
 	OptionForm:        oneOf(FormTable, FormAggregated),
 	OptionLimit:       natural,
+	OptionAbout:       aboutForm.MatchString,
 	"labelSelector":   bounded,
 	"fieldSelector":   bounded,
 	"continue":        bounded,
@@ -130,8 +136,10 @@ func (r *Request) checkView() error {
 	switch {
 	case r.Namespace != "" && !labelForm.MatchString(r.Namespace):
 		return wrong("of namespace %.80q", r.Namespace)
-	case r.Pod != "" || r.UID != "" || r.Origin != "":
+	case r.Pod != "", !q.Has(OptionAbout) && r.UID+r.Origin != "":
 		return wrong("of a Pod")
+	case q.Has(OptionAbout):
+		return r.checkAbout(wrong)
 	case q.Has(OptionDocument) == q.Has(OptionResource):
 		return wrong("of neither a document nor a resource, or of both")
 	case q.Has(OptionDocument):
@@ -157,6 +165,18 @@ func (r *Request) checkView() error {
 		)
 	}
 	return nil
+}
+
+// checkAbout checks a view of the Events about one object.
+func (r *Request) checkAbout(wrong func(string, ...any) error) error {
+	q := r.Query
+	switch {
+	case r.Namespace == "" || q.Has(OptionGroup) || q.Get(OptionVersion) != "v1" || q.Get(OptionResource) != "events":
+		return wrong("about an object that is not of events in its namespace")
+	case r.UID != "" && r.Origin != "" || r.UID+r.Origin != "" && !uidForm.MatchString(r.UID+r.Origin):
+		return wrong("about an object with UID %.80q and origin %.80q", r.UID, r.Origin)
+	}
+	return only(q, wrong, OptionVersion, OptionResource, OptionAbout, OptionLimit)
 }
 
 func (r *Request) checkDocument(wrong func(string, ...any) error) error {

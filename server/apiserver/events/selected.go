@@ -1,0 +1,62 @@
+package events
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/selection"
+
+	onsite "skerry.dev/skerry/tunnel/events"
+)
+
+// selected is the one object that a field selector names.
+type selected struct {
+	name string
+	kind string // empty for any
+	uid  string // empty for any
+}
+
+// selectedBy reads a field selector, in the terms of the core group. Ok is false where it does not
+// name one object of the namespace, or where the list is of another time than now.
+func selectedBy(o *internalversion.ListOptions, namespace string) (s selected, ok bool) {
+	if o == nil || o.FieldSelector == nil || namespace == "" || !ofNow(o) {
+		return s, false
+	}
+	in := namespace
+	for _, r := range o.FieldSelector.Requirements() {
+		if r.Operator != selection.Equals && r.Operator != selection.DoubleEquals {
+			continue
+		}
+		switch r.Field {
+		case "involvedObject.name":
+			s.name = r.Value
+		case "involvedObject.kind":
+			s.kind = r.Value
+		case "involvedObject.uid":
+			s.uid = r.Value
+		case "involvedObject.namespace":
+			in = r.Value
+		}
+	}
+	return s, s.name != "" && in == namespace
+}
+
+// ofNow reports whether a list is of what is now, as far as its options say.
+func ofNow(o *internalversion.ListOptions) bool {
+	return o.Continue != "" || o.ResourceVersion == "" || o.ResourceVersion == "0"
+}
+
+// kinds are those that the object may have.
+func (s selected) kinds() []string {
+	if s.kind == "" {
+		return onsite.Kinds()
+	}
+	return []string{s.kind}
+}
+
+// fieldsOf returns what selects Events: everything where there is no selector.
+func fieldsOf(o *internalversion.ListOptions) fields.Selector {
+	if o.FieldSelector == nil {
+		return fields.Everything()
+	}
+	return o.FieldSelector
+}
