@@ -76,3 +76,24 @@ func TestEveryKindDoesNotOpenRights(t *testing.T) {
 		t.Error("allow.kinds opened rights")
 	}
 }
+
+// A binding of a space whose namespaces have a prefix here names accounts in the words of the space.
+// Those of somebody else's namespace are no more its own for having the prefix.
+func TestMappedRightsNameTheSpacesAccounts(t *testing.T) {
+	s := sealedSite(t, tunnel.Allow{Controllers: []string{"*"}})
+	s.agent.applier.Impersonate = true
+	binding := func(name, of string) store.Entry {
+		return bank(live(rbacGroup, "rolebindings", rbacGroup+"/v1", "RoleBinding", "app", name, map[string]any{
+			"roleRef":  map[string]any{"apiGroup": rbacGroup, "kind": "Role", "name": "op"},
+			"subjects": []any{map[string]any{"kind": "ServiceAccount", "name": "op", "namespace": of}},
+		}))
+	}
+	own, other := binding("own", "app"), binding("other", "x")
+	s.desire(spaceNamespace("shop", "u1", "bank-x"), bank(spaceNamespace("bank", "u2", "app")),
+		bank(spaceNamespace("bank", "u2", "bank-x")), own, other)
+	s.applied(own)
+	eventually(t, "the other is refused", func() bool { return strings.Contains(s.refusal(other), "not in a namespace that was made") })
+	if s.there(other) != nil {
+		t.Error("an account of another space has got rights")
+	}
+}

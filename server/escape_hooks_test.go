@@ -28,11 +28,14 @@ type hookJudge struct {
 }
 
 func (j *hookJudge) Do(_ context.Context, target string, r *exchange.Request) (*http.Response, error) {
+	p := j.w.phase.Load()
+	if p != nil && (r.Space != p.space.name || !p.who.may(r.Space)) {
+		j.w.escape("%s reached %s at %s for space %s", p.who.name, r.Verb, target, r.Space)
+	}
 	if r.Verb != exchange.Connect {
 		return nil, &exchange.Fault{Code: 403, Message: "not for users"}
 	}
-	p := j.w.phase.Load()
-	if p != nil && r.Space != p.space.name || r.UID != "u-"+r.Space || target != "oslo" {
+	if r.UID != "u-"+r.Space || target != "oslo" {
 		j.w.escape("pod %s of space %s was reached at %s", r.UID, r.Space, target)
 	}
 	conn, err := net.Dial("tcp", j.servers[r.Space].Listener.Addr().String())

@@ -92,7 +92,10 @@ func (w *world) put(h http.Handler, who identity, q request) *answer {
 	defer cancel()
 	r = r.WithContext(ctx)
 	r.TLS, r.RemoteAddr = who.tls, "127.0.0.1:9"
-	if who.bot != nil {
+	switch {
+	case who.site != "":
+		r.Header.Set("Authorization", "Bearer "+who.bot.atSite)
+	case who.bot != nil:
 		r.Header.Set("Authorization", "Bearer "+who.bot.bearer)
 	}
 	stop := context.AfterFunc(ctx, func() {
@@ -144,6 +147,9 @@ func (w *world) judge(p phase, a *answer) {
 	for s, token := range w.whose(shown, a.request) {
 		if s == p.space && p.who.may(s.name) {
 			w.ownReads.Add(1)
+			if p.who.site != "" {
+				w.siteReads.Add(1)
+			}
 			continue
 		}
 		w.escape(

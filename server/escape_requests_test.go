@@ -34,7 +34,7 @@ func (g *generator) request() request {
 		pick(g.r, http.MethodHead, http.MethodOptions, http.MethodConnect, "LIST", "WATCH", "get"))
 	what := g.resource(method)
 	target := g.target(what)
-	for named(target) != g.phase.space.name && g.exists(named(target)) || !g.meant(method, target) {
+	for g.phase.who.site == "" && named(target) != g.phase.space.name && g.exists(named(target)) || !g.meant(method, target) {
 		what = g.resource(method)
 		target = g.target(what)
 	}
@@ -105,6 +105,9 @@ func (g *generator) resource(method string) string {
 		return pick(g.r, "/api", "/apis", "/api/v1", "/apis/example.com/v1", "/openapi/v2", "/openapi/v3", "/openapi/v3/apis/example.com/v1", "/metrics", "/logs",
 			"/debug/pprof/heap", "/.well-known/openid-configuration", "/openid/v1/jwks", "/version", "/readyz", "/enroll/v1", "/", "")
 	}
+	if g.chance(12) {
+		return g.view(method)
+	}
 	base, resource := "/api/v1", pick(g.r, "configmaps", "configmaps", "secrets", "services", "serviceaccounts", "pods", "pods", "persistentvolumeclaims", "events", "namespaces")
 	switch g.r.IntN(8) {
 	case 0:
@@ -145,6 +148,27 @@ func (g *generator) resource(method string) string {
 	return base
 }
 
+// view is a path of what spaces are shown of their sites.
+func (g *generator) view(method string) string {
+	of := pick(g.r, "/api/v1/nodes", "/api/v1/nodes", "/api/v1/endpoints", "/api/v1/namespaces/default/endpoints",
+		"/apis/discovery.k8s.io/v1/endpointslices", "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices",
+		"/apis/metrics.k8s.io/v1beta1/pods", "/apis/metrics.k8s.io/v1beta1/namespaces/default/pods", "/apis/metrics.k8s.io/v1beta1/nodes",
+		"/apis/storage.k8s.io/v1/storageclasses", "/apis/networking.k8s.io/v1/ingressclasses", "/apis/events.k8s.io/v1/events",
+		"/targets/oslo/api/v1/pods", "/targets/of-"+g.other.name+"/api/v1/namespaces/default/pods", "/targets/oslo/of-"+g.other.name+"/apis",
+		"/targets/../clusters/"+g.other.name+"/api/v1/secrets")
+	if strings.HasSuffix(of, "/nodes") && g.phase.space.name == "root" {
+		return "/api/v1/endpoints" // root sees the Nodes of all targets
+	}
+	if strings.HasPrefix(of, "/targets/") || method == http.MethodPost && g.chance(80) || g.chance(40) {
+		return of
+	}
+	of += "/" + g.name("web", "hook", "oslo", "of-"+g.other.name, "of-"+g.phase.space.name, g.other.fixed)
+	if g.chance(25) {
+		of += "/" + pick(g.r, "status", "proxy", "proxy/metrics", "proxy/../../..", "log", "exec", "scale")
+	}
+	return of
+}
+
 func pickPair(r *rand.Rand, of ...[2]string) (string, string) { p := pick(r, of...); return p[0], p[1] }
 
 // name is one of these names, now and then one that climbs out of its place in a key.
@@ -161,7 +185,7 @@ func (g *generator) name(of ...string) string {
 func (g *generator) target(what string) string {
 	s, o := g.phase.space.name, g.other.name
 	here, there := "/clusters/"+s, "/clusters/"+o
-	if s == "root" {
+	if s == "root" || g.phase.who.site != "" {
 		here = ""
 	}
 	if g.chance(45) {

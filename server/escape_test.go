@@ -28,19 +28,20 @@ var thorough = os.Getenv("SKERRY_ISOLATION") == "thorough"
 // no rights in the space gets nothing and writes nothing at all. It runs in memory, with the
 // requests as bytes, as a client would send them.
 func TestNoSpaceEscape(t *testing.T) {
-	requests := 5_000
+	requests := 6_000
 	if thorough {
 		requests = 100_000
 	}
 	w := newWorld(t)
 	began := time.Now()
-	tried := w.attack(w.handler, w.phases(), requests, 20, 1)
+	tried := w.attack(w.handler, append(w.phases(w.identities), w.phases(w.inside)...), requests, 20, 1)
 	t.Logf(
-		"requests tried %d, foreign reads, writes and events %d, in %s; answers with what is the reader's own %d, writes %d, requests for sites %d; answers to those with rights, by status: %v",
+		"requests tried %d, foreign reads, writes and events %d, in %s; answers with what is the reader's own %d (through a site %d), writes %d, requests for sites %d; answers to those with rights, by status: %v",
 		tried,
 		len(w.escapes),
 		time.Since(began).Round(time.Millisecond),
 		w.ownReads.Load(),
+		w.siteReads.Load(),
 		w.ownWrites.Load(),
 		w.asked.Load(),
 		w.statuses(),
@@ -50,6 +51,9 @@ func TestNoSpaceEscape(t *testing.T) {
 	}
 	if w.hooks.calls.Load() < int64(tried/1000) {
 		t.Errorf("webhooks were asked %d times", w.hooks.calls.Load())
+	}
+	if w.siteReads.Load() == 0 {
+		t.Error("no pod of a site has read what is its own")
 	}
 	if tried < requests || w.ownReads.Load() < int64(tried/100) || w.ownWrites.Load() < int64(tried/1000) ||
 		w.asked.Load() < int64(tried/2500) {
@@ -61,7 +65,7 @@ func TestNoSpaceEscape(t *testing.T) {
 		}
 		t.Run("a hole is found: "+name, func(t *testing.T) {
 			w.escapes = nil
-			w.attack(hole(w, w.handler), w.phases(), 25_000, 1, 2)
+			w.attack(hole(w, w.handler), w.phases(w.identities), 25_000, 1, 2)
 			if len(w.escapes) == 0 {
 				t.Error("nothing was found")
 			}
@@ -76,10 +80,10 @@ type phase struct {
 	who   identity
 }
 
-func (w *world) phases() []phase {
+func (w *world) phases(who []identity) []phase {
 	var out []phase
 	for _, s := range w.spaces {
-		for _, i := range w.identities {
+		for _, i := range who {
 			out = append(out, phase{s, i})
 		}
 	}
@@ -104,12 +108,16 @@ func (w *world) attack(h http.Handler, phases []phase, n, enough int, seed uint6
 		var left atomic.Int64
 		left.Store(int64((n + len(phases) - 1) / len(phases)))
 		tried += int(left.Load())
+		asked := h
+		if p.who.site != "" {
+			asked = w.c.api.FromSite(p.space.name, p.who.site)
+		}
 		var all sync.WaitGroup
 		for worker := range escapeWorkers {
 			g := &generator{w: w, phase: p, r: rand.New(rand.NewPCG(seed, uint64(i*escapeWorkers+worker)))}
 			all.Go(func() {
 				for left.Add(-1) >= 0 && w.found() < enough {
-					w.judge(p, w.put(h, p.who, g.request()))
+					w.judge(p, w.put(asked, p.who, g.request()))
 				}
 			})
 		}
@@ -137,6 +145,7 @@ func newWorld(t *testing.T) *world {
 		nil,
 		func(config *apiserver.Config) {
 			config.SpacesDomain, config.Sites = spacesDomain, bothSites{hooks, spies{w}}
+			config.Target = func(name string) string { return "u-" + name }
 		},
 	)
 	w.c, w.handler = c, c.api.Handler()

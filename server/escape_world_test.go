@@ -35,13 +35,14 @@ type world struct {
 	handler    http.Handler
 	spaces     []*prey
 	identities []identity
+	inside     []identity       // those whose requests come through the gateway of a site
 	tokens     map[string]*prey // canary -> whose it is
 	phase      atomic.Pointer[phase]
 	hooks      *hookJudge
 	seen       atomic.Int64 // the revision up to which the store's writes have been judged
 
-	ownReads, ownWrites atomic.Int64
-	asked               atomic.Int64 // what sites were asked of the space of the phase
+	ownReads, ownWrites, siteReads atomic.Int64
+	asked                          atomic.Int64 // what sites were asked of the space of the phase
 
 	mu      sync.Mutex
 	escapes []string
@@ -54,6 +55,7 @@ type prey struct {
 	fixed   string // the canary in what restore makes
 	written string // the canary in what requests write
 	bearer  string // a token of its ServiceAccount "bot", who may do everything in it
+	atSite  string // a token of it for the pods of a site
 	more    []string
 	uid     string // of its ConfigMap default/web
 	next    string // a continue token
@@ -66,6 +68,7 @@ type identity struct {
 	tls  *tls.ConnectionState
 	bot  *prey  // the space whose ServiceAccount it is
 	in   string // the space that it has all rights in, "*" for all
+	site string // where it is a pod
 }
 
 func (i identity) may(space string) bool { return i.in == "*" || i.in == space }
@@ -91,6 +94,7 @@ func (w *world) populate() {
 		w.tokens[s.fixed], w.tokens[s.written] = s, s
 	}
 	w.lend()
+	w.offer()
 	w.restore()
 	for _, s := range w.spaces[1 : len(w.spaces)-1] {
 		w.identities = append(
@@ -98,6 +102,8 @@ func (w *world) populate() {
 			identity{name: "owner of " + s.name, tls: w.person("owner-of-" + s.name), in: s.name},
 			identity{name: "bot of " + s.name, tls: nobody, bot: s, in: s.name},
 		)
+		w.inside = append(w.inside,
+			identity{name: "pod of " + s.name, tls: nobody, bot: s, in: s.name, site: "oslo"})
 	}
 }
 
@@ -111,6 +117,23 @@ func (w *world) lend() {
 	_, err = dyn(w.t, w.c.admin("root")).Resource(spacesGVR).Patch(w.t.Context(), "team-b", types.MergePatchType,
 		[]byte(`{"spec":{"apis":[{"fromSpace":"vault","group":"stable.example.com"}]}}`), metav1.PatchOptions{})
 	must(w.t, err)
+}
+
+// targetKey begins the key of the target that a space uses.
+const targetKey = "/registry/skerry.dev/synctargets/root/of-"
+
+// offer has each space use one target, which shows a canary of the space.
+func (w *world) offer() {
+	root := dyn(w.t, w.c.admin("root"))
+	for _, s := range w.spaces[1:] {
+		site := object("skerry.dev/v1alpha1", "SyncTarget", "", "of-"+s.name)
+		site.SetLabels(map[string]string{"used-by": s.name, "canary": s.fixed})
+		_, err := root.Resource(syncTargetsGVR).Create(w.t.Context(), site, metav1.CreateOptions{})
+		must(w.t, err)
+		_, err = root.Resource(spacesGVR).Patch(w.t.Context(), s.name, types.MergePatchType,
+			[]byte(`{"spec":{"locationSelector":{"matchLabels":{"used-by":"`+s.name+`"}}}}`), metav1.PatchOptions{})
+		must(w.t, err)
+	}
 }
 
 // person is a connection with the client certificate of a user.
@@ -146,6 +169,8 @@ func (w *world) whose(shown []byte, request string) map[*prey]string {
 }
 
 var boatsV1 = schema.GroupVersionResource{Group: "stable.example.com", Version: "v1", Resource: "boats"}
+
+var slicesV1 = schema.GroupVersionResource{Group: "discovery.k8s.io", Version: "v1", Resource: "endpointslices"}
 
 var widgetsV1 = schema.GroupVersionResource{Group: "example.com", Version: "v1", Resource: "widgets"}
 
@@ -214,6 +239,8 @@ func (w *world) restoreSpace(s *prey) {
 		map[string]any{"spec": map[string]any{"type": "ExternalName", "externalName": s.fixed}},
 	)
 	ensure(core("serviceaccounts"), "ServiceAccount", "bot", nil)
+	ensure(slicesV1, "EndpointSlice", "web", map[string]any{"addressType": "FQDN", "endpoints": []any{}})
+	ensure(core("endpoints"), "Endpoints", "web", nil)
 	ensure(widgetsV1, "Widget", "web", map[string]any{"spec": map[string]any{"v1": s.fixed}})
 	if s.name == "vault" || s.name == "team-b" {
 		ensure(boatsV1, "Boat", "web", map[string]any{"spec": map[string]any{"name": s.fixed}})
@@ -252,6 +279,12 @@ func (w *world) remember(s *prey) {
 		s.more = append(s.more, token.Status.Token)
 	}
 	s.bearer = s.more[0]
+	if s.name != "root" {
+		var err error
+		s.atSite, _, err = w.c.api.IssueForSite(ctx, s.name, "default", "bot", "oslo")
+		must(w.t, err)
+		s.more = append(s.more, s.atSite)
+	}
 	list, err := api.ConfigMaps("default").List(ctx, metav1.ListOptions{Limit: 1})
 	must(w.t, err)
 	s.next, s.version = list.Continue, list.ResourceVersion
@@ -276,7 +309,7 @@ func (w *world) followStore(ctx context.Context) {
 			}
 			if e.Type == mvccpb.PUT {
 				for s := range w.whose(e.Kv.Value, "") {
-					if spaceIn(key) != s.name {
+					if spaceIn(key) != s.name && key != targetKey+s.name {
 						w.escape("%s holds what belongs to space %s", key, s.name)
 					}
 				}

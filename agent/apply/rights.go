@@ -38,8 +38,12 @@ func (a *Applier) permitRights(ctx context.Context, t *task, p *policy.Policy) e
 		return &policy.Refusal{Reason: policy.ReasonRights, Message: "the agent writes with its own rights here " +
 			"(--impersonate=false, or a cluster without RBAC), so that nothing would bound what a space gives away"}
 	}
+	body, err := t.mapping.BodyHere(t.Key, t.Body) // facts are in the words of the space
+	if err != nil {
+		return err
+	}
 	facts := spaceFacts{a.Inventory, t.Key.Space}
-	if err := p.Rights(t.Key.Space, t.Key.Namespace, t.Key.Resource, t.Key.Name, t.Body, facts); err != nil {
+	if err := p.Rights(t.Key.Space, t.Key.Namespace, t.Key.Resource, t.Key.Name, body, facts); err != nil {
 		return err
 	}
 	if t.record.UID != "" {

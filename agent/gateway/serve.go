@@ -28,6 +28,7 @@ func (g *Gateway) serve(ctx context.Context, l net.Listener) error {
 		MaxHeaderBytes: upward.MaxHead, ErrorLog: log.New(io.Discard, "", 0),
 		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: mostOfAccount},
 		BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnContext: withConnection, DisableGeneralOptionsHandler: true, // which answers anybody
 		TLSConfig: &tls.Config{
 			MinVersion:     tls.VersionTLS12,
 			GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return g.certificateNow() },
@@ -54,6 +55,12 @@ func (g *Gateway) answer(w http.ResponseWriter, r *http.Request) {
 		upward.WriteFault(w, &exchange.Fault{Code: http.StatusUnauthorized, Reason: "Unauthorized",
 			Message: "the request has no token that this site keeps for a ServiceAccount: pods find theirs in " +
 				"/var/run/secrets/kubernetes.io/serviceaccount, and read it again when it changes"})
+		return
+	}
+	if !proven(r.Context(), who.space) {
+		w.Header().Set("Connection", "close")
+		upward.WriteFault(w, &exchange.Fault{Code: http.StatusTooManyRequests, Reason: "TooManyRequests", After: 1,
+			Message: "the pods of the space have too many connections to this site's gateway open; end some"})
 		return
 	}
 	give := g.seats.take(who)

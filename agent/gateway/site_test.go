@@ -55,7 +55,14 @@ type parent struct {
 	refuses bool // tokens
 	denies  bool // requests
 	cut     bool
+	heard   []crossing
 	child   tunnel.Conn
+}
+
+// crossing is a request of a pod that reached the parent.
+type crossing struct {
+	space, site, method, uri string
+	header                   http.Header
 }
 
 func (p *parent) OpenStream(ctx context.Context) (tunnel.Stream, error) {
@@ -100,6 +107,7 @@ func (p *parent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if !upward.IsTokenRequest(r.Header) {
+		p.heard = append(p.heard, crossing{space, site, r.Method, r.RequestURI, r.Header.Clone()})
 		if p.denies {
 			upward.WriteFault(w, &exchange.Fault{Code: http.StatusUnauthorized, Reason: "Unauthorized", Message: "no"})
 			return

@@ -2,6 +2,7 @@ package policy
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 
 	psa "k8s.io/pod-security-admission/api"
@@ -141,8 +142,12 @@ func (p *Policy) opened(space, namespace string) bool {
 	return at(p.site.Namespaces) && (p.parent.Namespaces == nil || at(p.parent.Namespaces))
 }
 
+// devicesLabels let the claims of a namespace have devices that others use. Who may set them on a
+// Namespace decides about that, which is the site's admin.
+var devicesLabels = []string{"resource.kubernetes.io/admin-access", "resource.k8s.io/admin-access"}
+
 // Labels are the labels of a namespace with the site's Pod Security level in place of the space's
-// wishes. A space may ask for a stricter level than the site's.
+// wishes. A space may ask for a stricter level than the site's. devicesLabels are left out.
 func (p *Policy) Labels(space string, wished map[string]string) map[string]string {
 	out := map[string]string{}
 	level := p.Level(space)
@@ -152,7 +157,7 @@ func (p *Policy) Labels(space string, wished map[string]string) map[string]strin
 				level = stricter(level, asked)
 			}
 		}
-		if !strings.HasPrefix(name, podSecurityPrefix) {
+		if !strings.HasPrefix(name, podSecurityPrefix) && !slices.Contains(devicesLabels, name) {
 			out[name] = value
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/queue"
@@ -75,7 +76,8 @@ func isAccount(k store.Key) bool { return k.Group == "" && k.Resource == "servic
 // accountOf returns the ServiceAccount that a Secret is for, false when it is for none.
 func accountOf(k store.Key, secret map[string]any) (store.Key, bool) {
 	name := fields.String(fields.Map(secret, "metadata", "annotations"), corev1.ServiceAccountNameKey)
-	if name == "" || fields.String(secret, "type") != string(corev1.SecretTypeServiceAccountToken) {
+	if fields.String(secret, "type") != string(corev1.SecretTypeServiceAccountToken) ||
+		len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return store.Key{}, false
 	}
 	return store.Key{Space: k.Space, Resource: "serviceaccounts", Namespace: k.Namespace, Name: name}, true

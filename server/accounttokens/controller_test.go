@@ -5,8 +5,10 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -25,6 +27,7 @@ type cluster struct {
 	objects map[store.Key]map[string]any
 	bundle  string
 	signed  int
+	reads   int // of Secrets and accounts
 	fails   bool
 }
 
@@ -53,6 +56,10 @@ func (s *cluster) putLocked(k store.Key, obj map[string]any) {
 func (s *cluster) Live(_ context.Context, k store.Key, _ string) (map[string]any, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.reads++
+	if strings.ContainsAny(k.Name, "/%") {
+		return nil, errors.New("invalid name: it cannot be a part of a path")
+	}
 	if s.objects[k] == nil {
 		return nil, spaceapitest.NotFound(k)
 	}
@@ -218,6 +225,23 @@ func TestOtherSecretsAreLeftAlone(t *testing.T) {
 		settle()
 		if s.signed != 0 {
 			t.Error("the account of another space was taken")
+		}
+	})
+}
+
+// A Secret that names no account that there could be is not looked at for ever.
+func TestNamesOfNobody(t *testing.T) {
+	run(t, func(t *testing.T, s *cluster, settle func()) {
+		s.set(account, accountWith("u1"))
+		for i, name := range []string{"../robot", "web/robot", "a/robot", "..%2frobot", "robot/token", "Robot", "robot ", "..", "*"} {
+			k := secret
+			k.Name = fmt.Sprint(i)
+			s.set(k, secretOf(tokenType, name))
+		}
+		settle()
+		settle()
+		if s.signed != 0 || s.reads != 0 || len(s.c.secrets) != 0 {
+			t.Errorf("%d signed, %d reads, %v", s.signed, s.reads, s.c.secrets)
 		}
 	})
 }

@@ -30,13 +30,17 @@ var builtIn = []struct{ nets, why string }{
 	{"127.0.0.0/8 ::1/128", "loopback: the center's own machine"},
 	{"0.0.0.0/8 ::/128", "unspecified: the center's own machine"},
 	{"169.254.0.0/16 fe80::/10", "link-local: there clouds give a machine its credentials"},
-	{"fd00:ec2::/32 100.100.100.200/32 168.63.129.16/32", "there clouds give a machine its credentials"},
+	{"fd00:ec2::/32 fd20:ce::254/128 100.100.100.200/32 168.63.129.16/32", "there clouds give a machine its credentials"},
 	{"224.0.0.0/4 ff00::/8 255.255.255.255/32", "multicast"},
 	{
 		"10.0.0.0/8 172.16.0.0/12 192.168.0.0/16 100.64.0.0/10 fc00::/7 fec0::/10",
 		"a private network: that of the center",
 	},
 	{"192.0.0.0/24 198.18.0.0/15 240.0.0.0/4 100::/64", "reserved: not a public address"},
+	{
+		"64:ff9b:1::/48 ::ffff:0:0:0/96 ::/96 2001::/32",
+		"an IPv4 address in IPv6, which a gateway of the center's network may take out",
+	},
 }
 
 // New returns the rules of an admin who allows and denies networks beyond the built-in ones. The
