@@ -105,7 +105,8 @@ func (g *generator) ofBorn() (method, what, body, contentType string) {
 	return http.MethodDelete, what[:strings.LastIndexByte(what, '/')], "", ""
 }
 
-// bothSites are the sites of the world: the Pods of webhooks are at oslo, all others at paris.
+// bothSites are the sites of the world: the Pods of webhooks are at oslo, all others at paris. Views may
+// be asked of any, and are refused.
 type bothSites struct {
 	hooks *hookJudge
 	spies
@@ -113,7 +114,7 @@ type bothSites struct {
 
 // Do implements pods.Sites.
 func (s bothSites) Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
-	if r.Verb == exchange.Connect || target == "oslo" && r.UID == "u-"+r.Space {
+	if r.Verb == exchange.Connect || r.Verb == exchange.View || target == "oslo" && r.UID == "u-"+r.Space {
 		return s.hooks.Do(ctx, target, r)
 	}
 	return s.spies.Do(ctx, target, r)
