@@ -38,24 +38,24 @@ func Compare(t *testing.T, dir string) {
 	t.Logf("\n%s", seen)
 }
 
-// startAPI is the script command api.
+// startAPI is the script command api. The flags are what the site's admin gives the agent.
 func (r *runner) startAPI(ts *testscript.TestScript, neg bool, args []string) {
-	if neg || len(args) > 0 {
-		ts.Fatalf("usage: api")
+	if neg {
+		ts.Fatalf("usage: api [FLAGS]")
 	}
 	admin := ts.MkAbs("api.kubeconfig")
 	switch ts.Getenv("API") {
 	case onControl:
 		r.cluster(ts, false, []string{"use", "simulated-2"})
 		ts.Setenv("SITE", "simulated-2")
-		ts.Setenv("SITECONFIG", run(ts, "testenv", "kubeconfig", "simulated-2"))
-		kubeconfig, err := os.ReadFile(ts.Getenv("SITECONFIG"))
+		kubeconfig, err := os.ReadFile(run(ts, "testenv", "kubeconfig", "simulated-2"))
 		ts.Check(err)
 		ts.Check(os.WriteFile(admin, kubeconfig, 0o600))
 	case onSpace:
 		ts.Setenv("SITE", "simulated-1")
-		r.setupAll(ts, false, []string{"one=simulated-1"})
-		ts.Setenv("SITECONFIG", ts.Getenv("ONE"))
+		r.startCenter(ts, false, nil)
+		r.joinSite(ts, false, append([]string{"one=simulated-1"}, args...))
+		createSpace(ts, false, []string{"shop"})
 		ts.Check(os.Rename(ts.MkAbs("shop.kubeconfig"), admin))
 	default:
 		ts.Fatalf("api is for the scripts of Compare")
@@ -64,6 +64,9 @@ func (r *runner) startAPI(ts *testscript.TestScript, neg bool, args []string) {
 	run(ts, "kubectl", "create", "namespace", ts.Getenv("NS"))
 	run(ts, "kubectl", "config", "set-context", "--current", "--namespace="+ts.Getenv("NS"))
 }
+
+// conditions is a line for each object, with what its conditions say or what an event tells.
+const conditions = `{range .items[*]}{.kind} {.metadata.name}: {.status.conditions}{.reason} {.message}{"\n"}{end}`
 
 // startOperator is the script command operator. The process has a kubeconfig with a token of the
 // ServiceAccount, and no other right.
@@ -85,7 +88,10 @@ func startOperator(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Defer(func() {
 			if one.Failed() {
 				lines := strings.Split(readLog(ts, "operator"), "\n")
-				one.T.Logf("the end of operator.log:\n%s", strings.Join(lines[max(0, len(lines)-40):], "\n"))
+				one.T.Logf("the end of operator.log:\n%s", strings.Join(lines[max(0, len(lines)-15):], "\n"))
+				stdout, stderr, _ := capture(ts, []string{"kubectl", "--kubeconfig", admin, "get",
+					"statefulsets,deployments,jobs,pods,events", "-o", "jsonpath=" + conditions})
+				one.T.Logf("conditions and events:\n%s%s", stdout, stderr)
 			}
 		})
 	}

@@ -21,9 +21,9 @@
 //
 // Scripts of [Compare] run at a plain cluster and at a space, and have these commands for it:
 //
-//	api                             KUBECONFIG is an admin's of the cluster or the space, $NS is its
-//	                                namespace; pods run in kubectl @$SITE, whose kubeconfig is
-//	                                $SITECONFIG
+//	api [FLAGS]                     KUBECONFIG is an admin's of the cluster or the space, $NS is its
+//	                                namespace; pods run in kubectl @$SITE; FLAGS are
+//	                                of the agent of the space's site
 //	definitions DIRECTORY           apply the definitions of a directory of $SKERRY_OPERATORS
 //	install DIRECTORY [PREFIX]      apply a kustomization of $SKERRY_OPERATORS to $NS
 //	operator ACCOUNT COMMAND        start a process that acts as a ServiceAccount of $NS; its output
