@@ -186,10 +186,21 @@ conformance: build ## run upstream's e2e specs and kubectl's tests against space
 # The release of Flux's source-controller whose definitions are used; the controller itself is not.
 FLUX_SOURCES := v1.9.6
 
+# Operators that testenv/operators/NAME/go.mod names as its tool, with what their authors release beside the program, in bin/operators/NAME.
+COMPARED := $(basename $(notdir $(wildcard testenv/testdata/operators/compared/*.txt)))
+
+.PHONY: $(COMPARED:%=bin/operators/%/operator)
+$(COMPARED:%=bin/operators/%/operator): bin/operators/%/operator:
+	mkdir -p $(@D)
+	cd testenv/operators/$* && go build -p $(JOBS) -o $(CURDIR)/$@ tool
+	from="$$(cd testenv/operators/$* && go list -f '{{.Module.Dir}}' tool)"; \
+	  for dir in config manifests charts deploy; do if [ -d "$$from/$$dir" ]; then rm -rf "$(@D)/$$dir" && cp -r --no-preserve=mode "$$from/$$dir" $(@D)/; fi; done
+	find $(@D) -name '*.go' -delete
+
 # These take minutes to compile, so they are no part of `make test`.
 .PHONY: operators
-operators: build testenv ## existing operators and GitOps controllers, unmodified, against a space
-	rm -rf bin/operators && mkdir -p bin/operators/cert-manager bin/operators/prometheus-operator/crds bin/operators/prometheus-operator/rbac
+operators: build testenv $(COMPARED:%=bin/operators/%/operator) ## existing operators and GitOps controllers, unmodified, against a space
+	mkdir -p bin/operators/cert-manager bin/operators/prometheus-operator/crds bin/operators/prometheus-operator/rbac
 	cd testenv/operators && go build -p $(JOBS) -o ../../bin/operators/certs ./certs
 	cp "$$(cd testenv/operators && go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)"/deploy/crds/*.yaml bin/operators/cert-manager/
 	cd testenv/operators/prometheus && go build -p $(JOBS) -o ../../../bin/operators/prometheus-operator/operator github.com/prometheus-operator/prometheus-operator/cmd/operator
@@ -206,7 +217,7 @@ operators: build testenv ## existing operators and GitOps controllers, unmodifie
 	  $$(bin/testenv tools)/kubectl kustomize "$$(cd testenv/operators/$$name && go list -f '{{.Module.Dir}}' tool)"/config/default \
 	    >bin/operators/$$name/install.yaml || exit 1; done
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
-	  go test -count=1 -timeout 15m -v -run '^TestOperators$$' ./scenarios
+	  go test -count=1 -timeout 40m -v -run '^Test(Compared)?Operators$$' ./scenarios
 
 .PHONY: corpus
 corpus: build testenv ## compare a space with a cluster, construct by construct (FOCUS=regexp, WORKERS=4)

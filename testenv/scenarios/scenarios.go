@@ -19,12 +19,22 @@
 //	bg NAME COMMAND                 start a process; its output is in NAME.log
 //	bgstop NAME, bgkill NAME        end it with SIGTERM, with SIGKILL
 //
+// Scripts of [Compare] run at a plain cluster and at a space, and have these commands for it:
+//
+//	api                             KUBECONFIG is an admin's of the cluster or the space, $NS is its
+//	                                namespace; pods run in kubectl @$SITE, whose kubeconfig is
+//	                                $SITECONFIG
+//	definitions DIRECTORY           apply the definitions of a directory of $SKERRY_OPERATORS
+//	install DIRECTORY [PREFIX]      apply a kustomization of $SKERRY_OPERATORS to $NS
+//	operator ACCOUNT COMMAND        start a process that acts as a ServiceAccount of $NS; its output
+//	                                is in operator.log
+//
 // A script that uses a real cluster is skipped without root. Shared clusters start when the first
 // script uses them and are taken down after the last one; a script leaves nothing of its own in
 // them, which $NS, a name that no other script has, helps with. $CENTER and $OTHER are free
 // addresses for centers. Processes end with their script.
 //
-// Tests import it; [Run] does nothing unless SKERRY_SCENARIOS=1.
+// Tests import it; [Run] and [Compare] do nothing unless SKERRY_SCENARIOS=1.
 package scenarios
 
 import (
@@ -45,36 +55,42 @@ import (
 
 // Run runs every script of a directory as a subtest.
 func Run(t *testing.T, dir string) {
-	if os.Getenv("SKERRY_SCENARIOS") != "1" {
-		t.Skip("scenarios start clusters: run them with SKERRY_SCENARIOS=1 (make scenarios)")
-	}
 	r := newRunner(t)
 	// Every script has its subtest inside this one, so the clusters go when all
 	// scripts are done.
 	t.Run("script", func(t *testing.T) {
-		testscript.Run(t, testscript.Params{
-			Dir:                dir,
-			Setup:              r.setup,
-			RequireUniqueNames: true,
-			Condition:          condition,
-			Cmds: map[string]func(*testscript.TestScript, bool, []string){
-				"cluster":    r.cluster,
-				"kubectl":    program("kubectl"),
-				"skerry":     program("skerry"),
-				"testenv":    program("testenv"),
-				"eventually": eventually,
-				"capture":    keepOutput,
-				"setup":      r.setupAll,
-				"center":     r.startCenter,
-				"site":       r.joinSite,
-				"space":      createSpace,
-				"smalldisk":  smallDisk,
-				"bg":         background,
-				"bgstop":     endBackground(false),
-				"bgkill":     endBackground(true),
-			},
-		})
+		testscript.Run(t, r.params(dir))
 	})
+}
+
+// params are how scripts of a directory run.
+func (r *runner) params(dir string) testscript.Params {
+	return testscript.Params{
+		Dir:                dir,
+		Setup:              r.setup,
+		RequireUniqueNames: true,
+		Condition:          condition,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"cluster":     r.cluster,
+			"kubectl":     program("kubectl"),
+			"skerry":      program("skerry"),
+			"testenv":     program("testenv"),
+			"eventually":  eventually,
+			"capture":     keepOutput,
+			"setup":       r.setupAll,
+			"center":      r.startCenter,
+			"site":        r.joinSite,
+			"space":       createSpace,
+			"smalldisk":   smallDisk,
+			"bg":          background,
+			"bgstop":      endBackground(false),
+			"bgkill":      endBackground(true),
+			"api":         r.startAPI,
+			"definitions": define,
+			"install":     install,
+			"operator":    startOperator,
+		},
+	}
 }
 
 // runner is one run of all scripts.
@@ -87,6 +103,9 @@ type runner struct {
 // newRunner makes a state directory of its own, so that this run's clusters are
 // nobody else's, and a PATH on which the programs are.
 func newRunner(t *testing.T) *runner {
+	if os.Getenv("SKERRY_SCENARIOS") != "1" {
+		t.Skip("scenarios start clusters: run them with SKERRY_SCENARIOS=1 (make scenarios)")
+	}
 	testenv := binary(t, "TESTENV_BIN", "testenv")
 	removeStale(t, testenv)
 	state, err := os.MkdirTemp("", statePrefix)

@@ -2,6 +2,8 @@ package scenarios
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -13,6 +15,41 @@ func TestOperators(t *testing.T) {
 		t.Skip("SKERRY_OPERATORS is not set: run it with make operators")
 	}
 	Run(t, "../testdata/operators")
+}
+
+// TestComparedOperators runs operators of others at a plain cluster and at a space: make operators.
+func TestComparedOperators(t *testing.T) {
+	if os.Getenv("SKERRY_OPERATORS") == "" {
+		t.Skip("SKERRY_OPERATORS is not set: run it with make operators")
+	}
+	Compare(t, "../testdata/operators/compared")
+}
+
+func TestOutcomes(t *testing.T) {
+	seen := &outcomes{steps: map[string]map[string]string{}}
+	seen.end("b", onControl, t)
+	seen.fail("b", onSpace, "3: first")
+	seen.fail("b", onSpace, "4: second")
+	seen.end("a", onControl, t)
+	seen.end("a", onSpace, t)
+	want := "operator  control  space\na         ok       ok\nb         ok       3: first\n"
+	if got := seen.String(); got != want {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestStepAt(t *testing.T) {
+	script := filepath.Join(t.TempDir(), "a.txt")
+	if err := os.WriteFile(script, []byte("one\ntwo "+strings.Repeat("x", 100)+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for number, want := range map[string]string{
+		"1": "one", "2": "two " + strings.Repeat("x", 66) + "...", "0": "no line 0", "9": "no line 9",
+	} {
+		if got := stepAt(script, number); got != want {
+			t.Errorf("stepAt(%s) = %q, want %q", number, got, want)
+		}
+	}
 }
 
 func TestNamespaceFor(t *testing.T) {

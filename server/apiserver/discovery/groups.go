@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
-	"strings"
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -38,8 +37,7 @@ func ServeGroups(w http.ResponseWriter, r *http.Request, native http.Handler, se
 			}
 		}
 	}
-	accept := r.Header.Get("Accept")
-	if strings.Contains(accept, "as=APIGroupDiscoveryList") && strings.Contains(accept, "v=v2") {
+	if request.WantsAggregated(r.Header) {
 		response.WriteJSON(w, r, AggregatedType, all)
 		return
 	}

@@ -9,6 +9,7 @@ import (
 
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
@@ -42,7 +43,7 @@ func requestOf(
 		return nil, err
 	}
 	// Only these two have that form.
-	if strings.Contains(accept, "as=APIGroupDiscoveryList") && (rest == "/api" || rest == "/apis") {
+	if (rest == "/api" || rest == "/apis") && request.WantsAggregated(req.Header) {
 		r.Query.Set(exchange.OptionForm, exchange.FormAggregated)
 	}
 	return r, nil
