@@ -83,12 +83,14 @@ func TestSiteEvents(t *testing.T) {
 	}, metav1.CreateOptions{})
 	must(t, err)
 	reported := events.Name("oslo", "e2", "Pod", "web.oslo")
-	_, err = loopback.CoreV1().Events("default").Create(t.Context(), &corev1.Event{
-		ObjectMeta:     metav1.ObjectMeta{Name: reported, Annotations: map[string]string{"skerry.dev/reported-from": "oslo"}},
-		InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "web.oslo", UID: pod.UID},
-		Type:           "Warning", Reason: "BackOff", Message: "stored", Count: 1,
-	}, metav1.CreateOptions{})
-	must(t, err)
+	for name, reason := range map[string]string{reported: "BackOff", "web.oslo.z": "Moved"} {
+		_, err = loopback.CoreV1().Events("default").Create(t.Context(), &corev1.Event{
+			ObjectMeta:     metav1.ObjectMeta{Name: name, Annotations: map[string]string{"skerry.dev/reported-from": "oslo"}},
+			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "web.oslo", UID: pod.UID},
+			Type:           "Warning", Reason: reason, Message: "stored", Count: 1,
+		}, metav1.CreateOptions{})
+		must(t, err)
+	}
 
 	admin := c.admin("team")
 	list := func(config *rest.Config, namespace, selector string, limit int64) ([]string, []string, error) {
@@ -118,16 +120,16 @@ func TestSiteEvents(t *testing.T) {
 		want, asked         []string
 	}{
 		"describe": {"default", "involvedObject.name=web.oslo,involvedObject.namespace=default,involvedObject.kind=Pod,involvedObject.uid=" + uid,
-			[]string{"Pod BackOff stored", "Pod Pulled of oslo"}, []string{"oslo team/default Pod/web u"}},
+			[]string{"Pod BackOff stored", "Pod Moved stored", "Pod Pulled of oslo"}, []string{"oslo team/default Pod/web u"}},
 		"any kind": {"default", "involvedObject.name=web.oslo",
-			[]string{"Pod BackOff stored", "Pod Pulled of oslo", "ReplicaSet BackOff of bergen", "ReplicaSet Pulled of bergen"},
+			[]string{"Pod BackOff stored", "Pod Moved stored", "Pod Pulled of oslo", "ReplicaSet BackOff of bergen", "ReplicaSet Pulled of bergen"},
 			[]string{"bergen team/default ReplicaSet/web", "oslo team/default Pod/web u"}},
 		"by reason":         {"default", "involvedObject.name=web.oslo,involvedObject.kind=Pod,reason=Pulled", []string{"Pod Pulled of oslo"}, []string{"oslo team/default Pod/web u"}},
 		"another's":         {"default", "involvedObject.name=web.bergen", nil, nil},
 		"an earlier object": {"default", "involvedObject.name=web.oslo,involvedObject.uid=u-0", nil, nil},
 		"nowhere":           {"kube-system", "involvedObject.name=web.oslo", nil, nil},
-		"all namespaces":    {"", "involvedObject.name=web.oslo", []string{"Pod BackOff stored"}, nil},
-		"no object":         {"default", "type=Warning", []string{"Pod BackOff stored"}, nil},
+		"all namespaces":    {"", "involvedObject.name=web.oslo", []string{"Pod BackOff stored", "Pod Moved stored"}, nil},
+		"no object":         {"default", "type=Warning", []string{"Pod BackOff stored", "Pod Moved stored"}, nil},
 	} {
 		for _, limit := range []int64{0, 1} {
 			got, texts, err := list(admin, c.namespace, c.selector, limit)
@@ -141,7 +143,7 @@ func TestSiteEvents(t *testing.T) {
 		t.Errorf("a site that is away: %q, %v", texts, err)
 	}
 	newer, err := clients(t, admin).EventsV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "regarding.name=web.oslo,regarding.kind=Pod"})
-	if err != nil || len(newer.Items) != 2 {
+	if err != nil || len(newer.Items) != 3 {
 		t.Errorf("events.k8s.io: %+v, %v", newer, err)
 	}
 	table, err := clients(t, admin).CoreV1().RESTClient().Get().AbsPath("/api/v1/namespaces/default/events").
