@@ -148,6 +148,7 @@ func (c *Callers) caller(of Service, next http.RoundTripper) http.RoundTripper {
 		}
 	}
 	c.forgetLocked(time.Now().Add(-keptUnused))
+	c.makePlaceLocked(of)
 	all = c.services[of]
 	s := newServiceCaller(c, of, trust)
 	if len(all) == maxTrusts {
@@ -170,6 +171,40 @@ func (c *Callers) forgetLocked(then time.Time) {
 		}
 	}
 }
+
+// makePlaceLocked forgets the Service of the space that was called longest ago, where the space has
+// as many as it may: it can name new ones as often as it likes.
+func (c *Callers) makePlaceLocked(of Service) {
+	if _, known := c.services[of]; known {
+		return
+	}
+	var oldest Service
+	var at int64
+	n := 0
+	for other, all := range c.services {
+		if other.Space != of.Space {
+			continue
+		}
+		n++
+		last := int64(0)
+		for _, s := range all {
+			last = max(last, s.used.Load())
+		}
+		if n == 1 || last < at {
+			oldest, at = other, last
+		}
+	}
+	if n < maxServices {
+		return
+	}
+	for _, s := range c.services[oldest] {
+		s.closeIdle(nil)
+	}
+	delete(c.services, oldest)
+}
+
+// maxServices is to how many Services of one space connections are kept.
+const maxServices = 64
 
 // keptUnused is how long what calls a Service is kept although nobody calls it.
 const keptUnused = 10 * time.Minute

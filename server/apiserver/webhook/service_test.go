@@ -2,7 +2,7 @@ package webhook
 
 import (
 	"context"
-	"io"
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -192,6 +192,23 @@ func TestForgotten(t *testing.T) {
 	}
 }
 
+// TestManyServices: a space that names one Service after the other keeps so many and no more, and
+// what it calls stays.
+func TestManyServices(t *testing.T) {
+	s := newSites(t)
+	c := s.callers()
+	busy, other := Service{"a", "web", "busy", 443}, Service{"b", "web", "hook", 443}
+	client(t, c, busy, "/", bundle)
+	client(t, c, other, "/", bundle)
+	for i := range 3 * maxServices {
+		c.services[busy][0].used.Store(time.Now().Add(time.Hour).UnixNano())
+		client(t, c, Service{"a", "web", fmt.Sprint("hook-", i), 443}, "/", bundle)
+	}
+	if len(c.services) != maxServices+1 || len(c.services[busy]) != 1 || len(c.services[other]) != 1 {
+		t.Errorf("%d are kept", len(c.services))
+	}
+}
+
 // TestPodsThatGo: the connections to a Pod that is not behind the Service any more are closed.
 func TestPodsThatGo(t *testing.T) {
 	s := newSites(t)
@@ -295,36 +312,3 @@ func TestMakesRoom(t *testing.T) {
 		t.Errorf("without room: %v", err)
 	}
 }
-
-// TestByURL: webhooks by URL are called where the rules allow, and their answers are bounded, too.
-func TestByURL(t *testing.T) {
-	s := newSites(t)
-	config, err := s.callers().For("shop")(nil).ClientConfigFor("")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rt := config.WrapTransport(endless{})
-	req, err := http.NewRequestWithContext(t.Context(), "GET", "https://hooks.example.com", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	resp, err := rt.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer resp.Body.Close()
-	if n, err := io.Copy(io.Discard, resp.Body); err == nil || n > minAnswer {
-		t.Errorf("%d bytes, %v", n, err)
-	}
-}
-
-// endless answers without an end.
-type endless struct{}
-
-func (endless) RoundTrip(*http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: 200, ContentLength: -1, Body: endless{}}, nil
-}
-
-func (endless) Read(p []byte) (int, error) { return len(p), nil }
-
-func (endless) Close() error { return nil }
