@@ -27,7 +27,7 @@ func TestBadAnswers(t *testing.T) {
 			s.runsWith(shopHook, "oslo", "hook-1", 0, serving(s.t, "hook.other.svc"), says("x"))
 		}, bundle, []string{"hook.web.svc"}},
 		"a redirect": {
-			http.RedirectHandler("https://169.254.169.254/", 302).ServeHTTP, nil, bundle,
+			http.RedirectHandler("https://169.254.169.254/", http.StatusFound).ServeHTTP, nil, bundle,
 			[]string{"site oslo", "answers 302", "no redirects"},
 		},
 		"huge": {func(w http.ResponseWriter, _ *http.Request) {
