@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"k8s.io/client-go/rest"
@@ -156,11 +157,16 @@ func (s *relaySpace) answer(w http.ResponseWriter, r *http.Request) bool {
 }
 
 // below is the target oslo of a relay.
-type below struct{ asked []*exchange.Request }
+type below struct {
+	mu    sync.Mutex
+	asked []*exchange.Request
+}
 
 // Do implements exchange.Sites.
 func (b *below) Do(_ context.Context, name string, r *exchange.Request) (*http.Response, error) {
+	b.mu.Lock()
 	b.asked = append(b.asked, r)
+	b.mu.Unlock()
 	if name != "oslo" {
 		return nil, &exchange.Fault{Code: 503, Reason: "ServiceUnavailable", After: 10, Message: "site " + name + " is away"}
 	}
