@@ -60,9 +60,23 @@ func (a *answer) CloseNotify() <-chan bool { return nil }
 // Hijack implements http.Hijacker.
 func (a *answer) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	ours, theirs := net.Pipe()
-	a.hijacked, a.read = ours, make(chan struct{})
-	go func() { defer close(a.read); io.Copy(a, ours) }()
+	read := make(chan struct{})
+	a.mu.Lock()
+	a.hijacked, a.read = ours, read
+	a.mu.Unlock()
+	go func() { defer close(read); io.Copy(a, ours) }()
 	return theirs, bufio.NewReadWriter(bufio.NewReader(theirs), bufio.NewWriter(theirs)), nil
+}
+
+// hangUp closes a connection that was taken over, and returns what is closed when all of it was
+// read; nil where none was.
+func (a *answer) hangUp() <-chan struct{} {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.hijacked != nil {
+		a.hijacked.Close()
+	}
+	return a.read
 }
 
 func (a *answer) bytes() []byte {
@@ -98,16 +112,11 @@ func (w *world) put(h http.Handler, who identity, q request) *answer {
 	case who.bot != nil:
 		r.Header.Set("Authorization", "Bearer "+who.bot.bearer)
 	}
-	stop := context.AfterFunc(ctx, func() {
-		if a.hijacked != nil {
-			a.hijacked.Close()
-		}
-	})
+	stop := context.AfterFunc(ctx, func() { a.hangUp() })
 	defer stop()
 	aborted := w.serve(h, a, r)
-	if a.hijacked != nil {
-		a.hijacked.Close()
-		<-a.read
+	if read := a.hangUp(); read != nil {
+		<-read
 	}
 	if ctx.Err() != nil && !q.watches {
 		w.t.Errorf("no answer within %s: %.300q", limit, q.text)

@@ -121,11 +121,11 @@ func TestEndpointsNameThePodsAsTheSpaceDoes(t *testing.T) {
 	c.eventually("each has the name of its mirror", func() bool {
 		return c.shows(webEndpoints) == "10.0.0.1=web-0 10.9.0.1=web-0.b"
 	})
-	o, _ := c.Get(t.Context(), sliceKey("web-1"), "")
-	e, _ := fields.List(o, "endpoints")[0].(map[string]any)
-	if name := fields.String(e, "targetRef", "name"); name != "web-0.b" {
-		t.Errorf("the slice names %q", name)
-	}
+	c.eventually("so has the slice", func() bool {
+		o, _ := c.Get(t.Context(), sliceKey("web-1"), "")
+		e, _ := fields.List(o, "endpoints")[0].(map[string]any)
+		return fields.String(e, "targetRef", "name") == "web-0.b"
+	})
 }
 
 func TestSlicesOfAnotherServiceOrSpaceShowNothing(t *testing.T) {
