@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -60,12 +61,12 @@ func (j *hookJudge) serve(s *prey) {
 				w.WriteHeader(http.StatusBadRequest)
 				return
 			}
-			// What the center writes itself is nobody's in particular.
-			if p := j.w.phase.Load(); p != nil && review.Request.UserInfo.Username != authn.CenterUser {
+			// What the center writes itself is nobody's in particular. Everybody may ask who he is.
+			if p, r := j.w.phase.Load(), review.Request; p != nil && r.UserInfo.Username != authn.CenterUser {
 				j.calls.Add(1)
-				if p.space != s || !p.who.may(s.name) {
-					j.w.escape("a request of %s (%s) in space %s reached the webhook of space %s",
-						review.Request.UserInfo.Username, p.who.name, p.space.name, s.name)
+				if p.space != s || !p.who.may(s.name) && !strings.HasPrefix(r.Resource.Resource, "selfsubject") {
+					j.w.escape("%s of %s %s/%s by %s (%s) in space %s reached the webhook of space %s",
+						r.Operation, r.Resource.Resource, r.Namespace, r.Name, r.UserInfo.Username, p.who.name, p.space.name, s.name)
 				}
 			}
 			for other := range j.w.whose(review.Request.OldObject.Raw, "") {
