@@ -23,12 +23,14 @@ var ErrDeposed = errors.New(
 )
 
 // The times of an election. A leader that cannot renew stops writing leaseDuration-renewDeadline
-// before anybody else may begin, and a leader that is killed is followed after leaseDuration and a
-// retry.
+// before anybody else may begin. A leader that is killed is followed within takeover: one retry may
+// pass before a follower sees the last renewal, and one after the lease has run out.
 const (
-	leaseDuration = 10 * time.Second
+	leaseDuration = 9 * time.Second
 	renewDeadline = 6 * time.Second
-	retryPeriod   = 1500 * time.Millisecond
+	retryPeriod   = time.Second
+	longestRetry  = time.Duration(float64(retryPeriod) * (1 + leaderelection.JitterFactor))
+	takeover      = leaseDuration + 2*longestRetry
 	leaseName     = "skerry-center"
 )
 

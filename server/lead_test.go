@@ -25,6 +25,14 @@ func (l *leaseThatFails) Update(context.Context, resourcelock.LeaderElectionReco
 	return l.err
 }
 
+// What is documented for a center of several replicas: another one leads within 15 s.
+func TestTakeoverIsAsDocumented(t *testing.T) {
+	const documented, toStart = 15 * time.Second, time.Second
+	if takeover+toStart > documented {
+		t.Errorf("a killed leader may be followed after %v and %v to start; %v is documented", takeover, toStart, documented)
+	}
+}
+
 type answers struct{ n int }
 
 func (a *answers) RoundTrip(*http.Request) (*http.Response, error) { a.n++; return nil, nil }
