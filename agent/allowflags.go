@@ -77,7 +77,8 @@ var (
 		},
 		{
 			"allow-pod-writes",
-			"whether spaces may delete, evict and label their Pods, and what else is born here for them: claims, Jobs; as --allow-logs",
+			"whether spaces may delete, evict and label their Pods, and what else is born here for them: claims, Jobs; " +
+				"as --allow-logs",
 			func(a *tunnel.Allow) *[]string { return &a.PodWrites },
 		},
 	}

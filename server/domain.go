@@ -38,7 +38,8 @@ func certificateHosts(reachedBy []string, domain string) ([]string, error) {
 	for _, h := range reachedBy {
 		if net.ParseIP(h) == nil && strings.HasSuffix(strings.ToLower(h), "."+domain) {
 			return nil, fmt.Errorf(
-				"--%s %s: the center itself is reached as %s, which would be a space; give a domain that no name of the center is below, such as spaces.%[2]s",
+				"--%s %s: the center itself is reached as %s, which would be a space; give a domain that no name of the "+
+					"center is below, such as spaces.%[2]s",
 				SpacesDomainFlag,
 				domain,
 				h,

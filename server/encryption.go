@@ -37,11 +37,13 @@ func EncryptionFlags() []cli.Flag {
 			Name:    EncryptionKeyFlag,
 			EnvVars: []string{"SKERRY_ENCRYPTION_KEY_FILE"},
 			Usage: "file with the keys that encrypt Secrets in the datastore, " +
-				"one a line, 32 bytes in base64, the one that encrypts first; empty means the systemd credential " + encryptionCredential +
+				"one a line, 32 bytes in base64, the one that encrypts first; empty means the systemd credential " +
+				encryptionCredential +
 				", else pki/" + encryption.FileName + " in the data directory, which the center makes",
 		},
 		&cli.StringFlag{Name: EncryptionConfigFlag, EnvVars: []string{"SKERRY_ENCRYPTION_PROVIDER_CONFIG"},
-			Usage: "file with a Kubernetes EncryptionConfiguration, KMS v2 included, for the resources that it names; empty means none"},
+			Usage: "file with a Kubernetes EncryptionConfiguration, KMS v2 included, for the resources that it names; " +
+				"empty means none"},
 	}
 }
 

@@ -55,7 +55,8 @@ func (s *Server) rotated() {
 	s.tokens.Renew()
 	if err := s.writeAdminKubeconfig(); err != nil {
 		s.cfg.Log.Error(
-			"the admin's kubeconfig could not be written with the authorities of the moment; the center writes it at its next start",
+			"the admin's kubeconfig could not be written with the authorities of the moment; the center writes it at "+
+				"its next start",
 			"err",
 			err,
 		)

@@ -19,7 +19,8 @@ import (
 // ErrDeposed is returned by Run of a replica that led and does not any more: it starts again as one
 // that stands by.
 var ErrDeposed = errors.New(
-	"another replica of the center leads now, or the datastore cannot be reached in time; start this one again and it stands by",
+	"another replica of the center leads now, or the datastore cannot be reached in time; start this one again and " +
+		"it stands by",
 )
 
 // The times of an election. A leader that cannot renew stops writing leaseDuration-renewDeadline
@@ -66,7 +67,8 @@ func (l *leadership) Run(ctx context.Context) error {
 		Lock: &fencedLease{
 			lease,
 			l,
-		}, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true, Name: leaseName,
+		}, LeaseDuration: leaseDuration, RenewDeadline: renewDeadline, RetryPeriod: retryPeriod, ReleaseOnCancel: true,
+		Name: leaseName,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(context.Context) { close(l.won) },
 			OnStoppedLeading: func() { l.until.Store(0) },

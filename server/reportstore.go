@@ -227,7 +227,8 @@ func (i *reportStore) Replay(member func(target string) bool) {
 
 // errDamaged ends a center: what is started in its place builds the file anew.
 var errDamaged = errors.New(
-	"the file of the targets' reports is damaged: the center ends, so that it is put aside and built anew at the next start; sites send again what is lost",
+	"the file of the targets' reports is damaged: the center ends, so that it is put aside and built anew at the next " +
+		"start; sites send again what is lost",
 )
 
 // run waits until ctx ends or the file shows damage.

@@ -26,7 +26,8 @@ func (s *Server) reportWithheld(target string, in tunnel.WithheldIn) {
 			Name:     name,
 		}, APIVersion: "v1", Kind: "Namespace", Warning: true, Reason: tunnel.DeletionsHeld,
 		Message: fmt.Sprintf(
-			"site %s still has %d objects that are deleted here: nobody asked for their deletion by name, and they are too many to be no mistake; "+
+			"site %s still has %d objects that are deleted here: nobody asked for their deletion by name, and they are "+
+				"too many to be no mistake; "+
 				"they go when an admin of the center confirms it (skerry target accept %s), or delete them by name",
 			target,
 			in.Deletions,

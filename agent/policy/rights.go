@@ -63,7 +63,8 @@ func (p *Policy) Rights(space, namespace, resource, name string, body []byte, fa
 			"namespace %q was not made at the site for the space: rights there are the site's to give", namespace)
 	}
 	if strings.HasPrefix(name, "skerry-") || strings.HasPrefix(name, "system:") {
-		return refuse(ReasonRights, "", "", "names that begin with skerry- and system: are the agent's, and the cluster's own")
+		return refuse(ReasonRights, "", "", "names that begin with skerry- and system: are the agent's, and the "+
+			"cluster's own")
 	}
 	var o rights
 	if err := json.Unmarshal(body, &o); err != nil {

@@ -21,7 +21,8 @@ const (
 
 // flags are the agent's flags of the ways, for messages.
 var flags = map[string]string{
-	Logs: "--allow-logs", Exec: "--allow-exec", PortForward: "--allow-port-forward", View: "--allow-view", PodWrites: "--allow-pod-writes",
+	Logs: "--allow-logs", Exec: "--allow-exec", PortForward: "--allow-port-forward", View: "--allow-view",
+	PodWrites: "--allow-pod-writes",
 }
 
 // way is what is said of one way to reach into the site.

@@ -138,11 +138,13 @@ func (c *Client) EnsureGateway(
 
 // DropGateway removes the Service of the gateway, which no pod needs any more.
 func (c *Client) DropGateway(ctx context.Context) error {
-	return errors.Join(c.drop(ctx, endpointSlices, c.spaces, GatewayService), c.drop(ctx, services, c.spaces, GatewayService))
+	return errors.Join(c.drop(ctx, endpointSlices, c.spaces, GatewayService), c.drop(ctx, services, c.spaces,
+		GatewayService))
 }
 
 // gatewayObject is an object of the gateway in the namespace of the accounts.
-func (c *Client) gatewayObject(apiVersion, kind, name string, labels map[string]string, field string, value any) map[string]any {
+func (c *Client) gatewayObject(apiVersion, kind, name string, labels map[string]string, field string,
+	value any) map[string]any {
 	return gatewayObject(apiVersion, kind, c.spaces, name, labels, field, value)
 }
 

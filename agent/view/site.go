@@ -167,7 +167,8 @@ func (s *Site) own(ctx context.Context, a *asked, name string) (here, error) {
 		return here{}, fault(
 			http.StatusForbidden,
 			"Forbidden",
-			"namespace %s was there before space %s took it, and may hold what is not the space's: what the space has in it is shown in the space itself",
+			"namespace %s was there before space %s took it, and may hold what is not the space's: what the space has in "+
+				"it is shown in the space itself",
 			name,
 			a.Space,
 		)

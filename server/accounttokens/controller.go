@@ -147,7 +147,8 @@ func (c *Controller) Renew() {
 // Run fills and deletes Secrets until ctx ends.
 func (c *Controller) Run(ctx context.Context) error {
 	queue.Serve(ctx, c.queue, workers, c.reconcile, func(k store.Key, err error) {
-		c.cfg.Log.Debug("token secret is not filled yet", "space", k.Space, "namespace", k.Namespace, "secret", k.Name, "err", err)
+		c.cfg.Log.Debug("token secret is not filled yet", "space", k.Space, "namespace", k.Namespace, "secret", k.Name,
+			"err", err)
 	})
 	return nil
 }
@@ -199,8 +200,9 @@ func (c *Controller) fill(ctx context.Context, account, secret Identity, obj map
 		return nil
 	}
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"uid": secret.UID, "annotations": map[string]any{corev1.ServiceAccountUIDKey: account.UID}},
-		"data":     want,
+		"metadata": map[string]any{"uid": secret.UID,
+			"annotations": map[string]any{corev1.ServiceAccountUIDKey: account.UID}},
+		"data": want,
 	})
 	if err != nil {
 		return err

@@ -72,13 +72,15 @@ func explainPhase(w io.Writer, s v1alpha1.AuthoritiesStatus) (err error) {
 	case s.Phase == v1alpha1.AuthoritiesSwitched && s.Waiting > 0:
 		_, err = fmt.Fprintf(
 			w,
-			"Sites that have not renewed their certificate yet: %s. To go on without them: skerry ca rotate --force (they have to join again)\n",
+			"Sites that have not renewed their certificate yet: %s. To go on without them: skerry ca rotate --force "+
+				"(they have to join again)\n",
 			names,
 		)
 	case s.Phase == v1alpha1.AuthoritiesSwitched && s.NextAt != nil:
 		_, err = fmt.Fprintf(
 			w,
-			"The old authorities are retired in %s. Until then hand out new kubeconfigs in place of older ones: skerry space kubeconfig NAME\n",
+			"The old authorities are retired in %s. Until then hand out new kubeconfigs in place of older ones: skerry "+
+				"space kubeconfig NAME\n",
 			duration.HumanDuration(time.Until(s.NextAt.Time)),
 		)
 	}

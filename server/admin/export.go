@@ -96,7 +96,8 @@ func ExportSpace(ctx context.Context, o ExportOptions) (err error) {
 		return fmt.Errorf("export space %s: %w", o.Name, err)
 	}
 	_, err = fmt.Fprintf(o.Out, "%s holds the %d objects of space %q at revision %s, Secrets among them.\n"+
-		"Import it into another center:  skerry space import %s -f %s --kubeconfig OTHER\n%s", o.File, w.n, o.Name, revision, o.Name, o.File, borrowed(spec))
+		"Import it into another center:  skerry space import %s -f %s --kubeconfig OTHER\n%s", o.File, w.n, o.Name,
+		revision, o.Name, o.File, borrowed(spec))
 	return err
 }
 
@@ -109,7 +110,8 @@ func borrowed(spec map[string]any) string {
 		if one, ok := api.(map[string]any); ok {
 			fmt.Fprintf(
 				&out,
-				"It has the definitions of %v from space %v (spec.apis), which the export leaves out: an import is refused until that space is in the other center, "+
+				"It has the definitions of %v from space %v (spec.apis), which the export leaves out: an import is "+
+					"refused until that space is in the other center, "+
 					"has them, and shares them:  kubectl annotate crd NAME... %s=true\n",
 				one["group"],
 				one["fromSpace"],
@@ -154,7 +156,8 @@ func (s *spaceAPI) export(ctx context.Context, k exportKind, revision string, w 
 			return nil // its definition was deleted meanwhile
 		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 			return fmt.Errorf(
-				"list %s: the moment that the export is of is too long ago for the center's store; try again when there is less to do: %w",
+				"list %s: the moment that the export is of is too long ago for the center's store; try again when there "+
+					"is less to do: %w",
 				k.Resource,
 				err,
 			)

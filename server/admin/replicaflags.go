@@ -29,7 +29,8 @@ func ReplicaFlags() []cli.Flag {
 				"--datastore-endpoint; make it with: openssl rand -hex 32",
 		},
 		&cli.StringFlag{Name: ReplicaAddressFlag, Action: check, EnvVars: []string{"SKERRY_REPLICA_ADDRESS"},
-			Usage: "HOST:PORT by which the other replicas reach this one; empty is --listen, or this host's own address where that is all addresses"},
+			Usage: "HOST:PORT by which the other replicas reach this one; empty is --listen, or this host's own address " +
+				"where that is all addresses"},
 	}
 }
 

@@ -78,7 +78,8 @@ func RotateEncryptionKey(ctx context.Context, o RotateKeyOptions) error {
 			if data, _, _ := unstructured.NestedStringMap(m.Object, "data"); data[v1alpha1.EncryptionDoneKey] == request {
 				_, err := fmt.Fprintf(
 					o.Out,
-					"%s values were encrypted anew; these keys encrypt now: %s\nBack the center up again: older backups need the old key.\n",
+					"%s values were encrypted anew; these keys encrypt now: %s\nBack the center up again: older backups "+
+						"need the old key.\n",
 					data[v1alpha1.EncryptionRewrittenKey],
 					data[v1alpha1.EncryptionKeysKey],
 				)
@@ -92,7 +93,8 @@ func RotateEncryptionKey(ctx context.Context, o RotateKeyOptions) error {
 		}
 	}
 	return fmt.Errorf(
-		"the rotation is not done after %s; the center goes on with it, see its log and: kubectl -n %s get configmap %s -o yaml",
+		"the rotation is not done after %s; the center goes on with it, see its log and: kubectl -n %s get "+
+			"configmap %s -o yaml",
 		o.Wait,
 		v1alpha1.EncryptionNamespace,
 		v1alpha1.EncryptionName,

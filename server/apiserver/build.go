@@ -219,7 +219,8 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.OpenAPIV3Config = genericapiserver.DefaultOpenAPIV3Config(generatedopenapi.GetOpenAPIDefinitions, names)
 	g.OpenAPIV3Config.Info.Title = "Skerry"
 	g.AggregatedDiscoveryGroupManager = aggregated.NewResourceManager("apis")
-	if g.Authentication.Authenticator, s.stopPeople, err = authn.New(s.config.AuthenticationConfig, s.config.ClientCAs, p.tokens); err != nil {
+	if g.Authentication.Authenticator, s.stopPeople, err = authn.New(s.config.AuthenticationConfig, s.config.ClientCAs,
+		p.tokens); err != nil {
 		return nil, nil, err
 	}
 	if err := s.config.Audit.AddTo(g); err != nil {

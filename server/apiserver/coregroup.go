@@ -43,7 +43,8 @@ func (g *coreGroup) NewRESTStorage(
 	if err := authn.LimitTokens(m); err != nil {
 		return info, err
 	}
-	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads, kinds.AddServices, addEndpoints, g.volumes, addLimitRanges} {
+	for _, add := range []func(map[string]rest.Storage, generic.RESTOptionsGetter) error{g.workloads,
+		kinds.AddServices, addEndpoints, g.volumes, addLimitRanges} {
 		if err := add(m, og); err != nil {
 			return info, err
 		}

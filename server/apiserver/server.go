@@ -257,7 +257,8 @@ func (s *Server) becomeReady(ctx context.Context) error {
 	if err := installOwnKinds(ctx, s.Loopback(request.OwnSpace)); err != nil {
 		return err
 	}
-	if err := waitServed(ctx, s.Loopback(request.OwnSpace), func() bool { return s.crds.ForSpace(request.OwnSpace) != nil }); err != nil {
+	if err := waitServed(ctx, s.Loopback(request.OwnSpace),
+		func() bool { return s.crds.ForSpace(request.OwnSpace) != nil }); err != nil {
 		return err
 	}
 	select {

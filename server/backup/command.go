@@ -46,7 +46,8 @@ func Commands(version string, database Database, usage func(format string, args 
 		}
 		needs := "The keys that encrypt its Secrets are in it."
 		if !m.HasKeys {
-			needs = "The keys that encrypt its Secrets are NOT in it, and without them it is worth nothing; keep them, too: " + strings.Join(
+			needs = "The keys that encrypt its Secrets are NOT in it, and without them it is worth nothing; keep " +
+				"them, too: " + strings.Join(
 				m.Encryption,
 				", ",
 			) + "."
@@ -71,7 +72,8 @@ func Commands(version string, database Database, usage func(format string, args 
 		}
 		_, err = fmt.Fprintf(c.App.Writer, "%s holds center %s as it was at %s, revision %d.\n"+
 			"Never start it beside the center that it is a copy of. Start it:  skerry center --data-dir %[1]s\n"+
-			"Sites that had come further hold what they have; see what each would delete and change, and accept it:  skerry target accept --all --dry-run\n",
+			"Sites that had come further hold what they have; see what each would delete and change, and accept it:  "+
+			"skerry target accept --all --dry-run\n",
 			dir, m.Incarnation, m.Made.Format("2006-01-02 15:04:05 MST"), m.Revision)
 		return err
 	}

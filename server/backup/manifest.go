@@ -60,7 +60,8 @@ var (
 	ErrNewer = errors.New("the backup was made by a newer version; restore it with that one")
 	// ErrNoKey is returned for a backup whose encryption keys are missing, or are others.
 	ErrNoKey = errors.New(
-		"the backup cannot be restored without the keys that encrypt its Secrets; name them with --encryption-key-file or --encryption-provider-config",
+		"the backup cannot be restored without the keys that encrypt its Secrets; name them with --encryption-key-file " +
+			"or --encryption-provider-config",
 	)
 	// ErrInUse is returned when the data directory holds something.
 	ErrInUse = errors.New("the data directory is not empty; move it away, or name a new one with --data-dir")

@@ -46,7 +46,8 @@ func (d *Delivery) atSites(o *object) *set {
 	var out []string
 	for _, name := range d.everywhere(nil, here).list() {
 		t := d.targets[name]
-		if t != nil && !t.emptied && placement.Opens(t.opened.controllers, t.opened.clusterControllers, o.ns.space.name, o.ns.name) {
+		if t != nil && !t.emptied && placement.Opens(t.opened.controllers, t.opened.clusterControllers, o.ns.space.name,
+			o.ns.name) {
 			out = append(out, name)
 		}
 	}

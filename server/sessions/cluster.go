@@ -38,7 +38,8 @@ func (d *Server) sameLocked(name string, hello tunnel.Hello) error {
 		Final:  true,
 		Message: fmt.Sprintf(
 			"the cluster of site %q is site %q here already (the UID of its Namespace kube-system is %s), and under two "+
-				"names it would delete and rewrite its own objects. Where %q is no more: skerry target remove %s. Where this cluster is a copy of that one: start the agent with --force",
+				"names it would delete and rewrite its own objects. Where %q is no more: skerry target remove %s. Where "+
+				"this cluster is a copy of that one: start the agent with --force",
 			name,
 			other,
 			hello.Cluster,

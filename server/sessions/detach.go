@@ -104,7 +104,8 @@ func (d *Server) setDetachingCondition(st *v1alpha1.SyncTarget, s *session) {
 	reason, message := "Cleaning", fmt.Sprintf("%d objects and pods are still on the target", n)
 	switch {
 	case s == nil:
-		reason, message = "Unreachable", "the agent has no session; what was placed is removed when it is back. To let the site go as it is: "+
+		reason, message = "Unreachable", "the agent has no session; what was placed is removed when it is back. To let "+
+			"the site go as it is: "+
 			"skerry target remove "+st.Name+" --force"
 	case !acked:
 		message = "the target is told to remove everything"

@@ -52,7 +52,8 @@ func duplicateCondition(st *v1alpha1.SyncTarget, s *session, now time.Time) {
 			metav1.ConditionFalse,
 			"TwoAgents",
 			fmt.Sprintf("two agents with the key of this site take turns, from %s and from %s: one is a copy "+
-				"of the other. Stop the copy, remove its data directory and let it join with a token and a name of its own", s.conn.RemoteAddr(), s.from),
+				"of the other. Stop the copy, remove its data directory and let it join with a token and a "+
+				"name of its own", s.conn.RemoteAddr(), s.from),
 		)
 		return
 	}

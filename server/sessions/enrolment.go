@@ -93,7 +93,8 @@ func (d *Server) tryRedeem(ctx context.Context, client dynamic.Interface, r enro
 		return nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
 	}
 	if token.UsedBy == "" {
-		if err := token.write(ctx, client, map[string][]byte{dataUsedBy: []byte(r.Name), dataUsedKey: []byte(key)}); err != nil {
+		if err := token.write(ctx, client, map[string][]byte{dataUsedBy: []byte(r.Name),
+			dataUsedKey: []byte(key)}); err != nil {
 			return nil, err
 		}
 	}
@@ -191,7 +192,8 @@ func ensureTarget(
 			"resourceVersion": existing.GetResourceVersion(), "uid": existing.GetUID()}
 		var patch []byte
 		if patch, err = json.Marshal(map[string]any{"metadata": meta}); err == nil {
-			made, err = client.Resource(syncTargets).Patch(ctx, name, types.MergePatchType, patch, metav1.PatchOptions{FieldManager: "skerry"})
+			made, err = client.Resource(syncTargets).Patch(ctx, name, types.MergePatchType, patch,
+				metav1.PatchOptions{FieldManager: "skerry"})
 		}
 	}
 	if apierrors.IsInvalid(err) {

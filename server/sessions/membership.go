@@ -37,7 +37,8 @@ func (d *Server) member(id tunnel.Identity) error {
 	case isRevoked(known.object, id.Key):
 		return &tunnel.Refused{Reason: revoked, RetryAfter: retryRevoked,
 			Message: fmt.Sprintf(
-				"the key of this site was revoked. What runs here goes on, and nothing is deleted. To let the site back, at the center: "+
+				"the key of this site was revoked. What runs here goes on, and nothing is deleted. To let the site back, "+
+					"at the center: "+
 					"skerry target release %s; skerry token create; then start the agent here once with --token-file",
 				id.Target,
 			)}

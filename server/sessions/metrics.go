@@ -38,7 +38,8 @@ var (
 	)
 	descLackingAll = desc(
 		"skerry_unapplied_objects",
-		"Objects that are placed on connected targets and of which these do not say yet that they have them as desired, or refuse them.",
+		"Objects that are placed on connected targets and of which these do not say yet that they have them as desired, "+
+			"or refuse them.",
 	)
 	descUnreachable = desc(
 		"skerry_target_unreachable_seconds",

@@ -18,7 +18,8 @@ import (
 var errOtherKey = errors.New("a site keeps its key; the request is for another one, or for none")
 
 // errSlowEnd refuses a session while the one before it is still storing reports.
-var errSlowEnd = &tunnel.Refused{Reason: "Busy", Message: "the session before this one is still ending", RetryAfter: time.Second}
+var errSlowEnd = &tunnel.Refused{Reason: "Busy", Message: "the session before this one is still ending",
+	RetryAfter: time.Second}
 
 // session is one connected agent.
 type session struct {
@@ -120,7 +121,8 @@ func (s *session) state(objects int) siteState {
 // the target that is not so. How far the target has got, and how many objects it has, changes at
 // all targets with one object that is placed on all.
 func (is siteState) urgent(shown siteState) bool {
-	return is.late != shown.late || is.done && !shown.done || is.spent != shown.spent || (is.unkept > 0) != (shown.unkept > 0) || is.said != shown.said || is.held != shown.held ||
+	return is.late != shown.late || is.done && !shown.done || is.spent != shown.spent ||
+		(is.unkept > 0) != (shown.unkept > 0) || is.said != shown.said || is.held != shown.held ||
 		is.progress.refuses() != shown.progress.refuses()
 }
 
@@ -174,7 +176,8 @@ const maxOrders = 8
 // serve begins the session of a connection, and calls done when nothing of it runs any more.
 func (d *Server) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
-	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), heard: time.Now(), written: time.Now(), cancel: cancel, ended: make(chan struct{}), meter: d.meter.Part(),
+	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), heard: time.Now(), written: time.Now(),
+		cancel: cancel, ended: make(chan struct{}), meter: d.meter.Part(),
 		commands: tunnel.NewCommands(maxOrders), use: tunnel.NewLinkUse(d.link(conn.Peer().Target, time.Now()))}
 	s.center = d.cfg.Center
 	if known, ok := d.targets.get(s.target); ok {
@@ -202,7 +205,8 @@ func (d *Server) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 
 // admit decides about a hello. The newest session of a target wins; closing the older one does not
 // touch the new one.
-func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
+func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hello tunnel.Hello) (tunnel.Admission,
+	error) {
 	if err := d.member(id); err != nil {
 		return tunnel.Admission{}, err
 	}
@@ -212,7 +216,8 @@ func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hell
 	s.hello, s.holds = hello, hello.Credentials
 	feed := d.cfg.Delivery.Feed(id.Target)
 	if feed == nil {
-		return tunnel.Admission{}, &tunnel.Refused{Reason: "NotReady", RetryAfter: time.Second, Message: "the center is starting; come back"}
+		return tunnel.Admission{}, &tunnel.Refused{Reason: "NotReady", RetryAfter: time.Second,
+			Message: "the center is starting; come back"}
 	}
 	if err := d.loops(id.Target, hello); err != nil {
 		return tunnel.Admission{}, d.unwelcome(id.Target, err)
@@ -233,7 +238,8 @@ func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hell
 	d.sessions[id.Target] = s
 	d.mu.Unlock()
 	if turns {
-		d.cfg.Log.Warn("two agents with one identity take turns: one is a copy of the other", "target", id.Target, "from", s.conn.RemoteAddr(), "other", s.from)
+		d.cfg.Log.Warn("two agents with one identity take turns: one is a copy of the other", "target", id.Target,
+			"from", s.conn.RemoteAddr(), "other", s.from)
 	}
 	if old != nil {
 		old.cancel(tunnel.ErrReplaced)
@@ -250,10 +256,13 @@ func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hell
 	d.offer(s)
 	d.links.Again(asking{s})
 	d.Recount(id.Target)
-	d.cfg.Log.Info("target connected", "target", id.Target, "agent", hello.AgentVersion, "kubernetes", hello.KubernetesVersion, "relay", hello.Relay)
+	d.cfg.Log.Info("target connected", "target", id.Target, "agent", hello.AgentVersion, "kubernetes",
+		hello.KubernetesVersion, "relay", hello.Relay)
 	d.targets.touch(id.Target)
-	return tunnel.Admission{Feed: s.feed, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: d.cfg.Incarnation, CenterVersion: d.cfg.Version,
-		Site: d.targets.uid(id.Target), Reports: store.ReportsShort, Above: d.above(), Clock: time.Now(), Wake: d.wake(ctx, s)}}, nil
+	return tunnel.Admission{Feed: s.feed, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: d.cfg.Incarnation,
+		CenterVersion: d.cfg.Version,
+		Site:          d.targets.uid(id.Target), Reports: store.ReportsShort, Above: d.above(), Clock: time.Now(),
+		Wake: d.wake(ctx, s)}}, nil
 }
 
 // wake puts a session on the roll and returns what its agent is called with, when that is in the

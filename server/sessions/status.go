@@ -194,7 +194,8 @@ func (d *Server) writeStatus(ctx context.Context, name string) error {
 		d.quiet(st)
 	case isRevoked(known.object, known.key):
 		absent(st)
-		set(st, v1alpha1.ConditionConnected, metav1.ConditionFalse, revoked, "the key of the site was revoked: it gets no session and no certificate; "+
+		set(st, v1alpha1.ConditionConnected, metav1.ConditionFalse, revoked, "the key of the site was revoked: it gets "+
+			"no session and no certificate; "+
 			"what runs there goes on. To let it back: skerry target release "+name)
 	default:
 		heard, left := d.disconnected(name)
@@ -243,7 +244,8 @@ func statusPath(name string) []string {
 // version of it.
 func statusBody(st *v1alpha1.SyncTarget) ([]byte, error) {
 	return json.Marshal(map[string]any{"apiVersion": v1alpha1.GroupVersion.String(), "kind": "SyncTarget",
-		"metadata": map[string]any{"name": st.Name, "uid": st.UID, "resourceVersion": st.ResourceVersion}, "status": &st.Status})
+		"metadata": map[string]any{"name": st.Name, "uid": st.UID, "resourceVersion": st.ResourceVersion},
+		"status":   &st.Status})
 }
 
 // disconnected reports whether a session of the target ended since this center started, and when it
@@ -280,15 +282,17 @@ func (d *Server) quiet(st *v1alpha1.SyncTarget) {
 		return
 	}
 	lastSeen(st, o.Since)
-	set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, v1alpha1.ReasonSilent, fmt.Sprintf("nothing has been heard of the agent since %s; "+
-		"without a sign of life the session ends after %s", o.Since.UTC().Format(time.RFC3339), tunnel.Idle))
+	set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, v1alpha1.ReasonSilent,
+		fmt.Sprintf("nothing has been heard of the agent since %s; "+
+			"without a sign of life the session ends after %s", o.Since.UTC().Format(time.RFC3339), tunnel.Idle))
 }
 
 // present says what there is to say of a connected target, but for what changes all the time: that
 // is what pulse adds, where the status is written anyway.
 func present(st *v1alpha1.SyncTarget, s *session, is siteState, today v1alpha1.BytesToday) (pulse func()) {
 	status, came := &st.Status, s.lastShown() == siteState{}
-	status.Relay, status.AgentVersion, status.KubernetesVersion = s.hello.Relay, s.hello.AgentVersion, s.hello.KubernetesVersion
+	status.Relay, status.AgentVersion, status.KubernetesVersion = s.hello.Relay, s.hello.AgentVersion,
+		s.hello.KubernetesVersion
 	if s.hello.Cluster != "" {
 		status.ClusterUID = s.hello.Cluster
 	}
@@ -304,7 +308,8 @@ func present(st *v1alpha1.SyncTarget, s *session, is siteState, today v1alpha1.B
 	if !came || !is.done { // who comes back and lacks nothing is where he was, though the revisions went on
 		applied()
 	}
-	set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, "SessionOpen", "the agent has a session over "+s.conn.Transport())
+	set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, "SessionOpen", "the agent has a session over "+
+		s.conn.Transport())
 	duplicateCondition(st, s, time.Now())
 	relate(st, is.said)
 	subtreeTrouble(st, is.said, is.objects)
@@ -319,10 +324,12 @@ func present(st *v1alpha1.SyncTarget, s *session, is siteState, today v1alpha1.B
 	case held != nil:
 		set(st, v1alpha1.ConditionSynced, metav1.ConditionFalse, held.Reason, held.Message)
 	case is.done:
-		set(st, v1alpha1.ConditionSynced, metav1.ConditionTrue, "UpToDate", "the target has durably stored all that is placed on it")
+		set(st, v1alpha1.ConditionSynced, metav1.ConditionTrue, "UpToDate",
+			"the target has durably stored all that is placed on it")
 	case is.late:
 		reason, message := "Behind", "changes are on their way to the target"
-		if c := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionStoreHealthy); c != nil && c.Status == metav1.ConditionFalse {
+		if c := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionStoreHealthy); c != nil &&
+			c.Status == metav1.ConditionFalse {
 			reason, message = c.Reason, c.Message // they cannot arrive
 		}
 		set(st, v1alpha1.ConditionSynced, metav1.ConditionFalse, reason, message)
@@ -343,17 +350,21 @@ func unkept(st *v1alpha1.SyncTarget, n int) {
 		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionReportsKept)
 		return
 	}
-	set(st, v1alpha1.ConditionReportsKept, metav1.ConditionFalse, "TooMuchReported", fmt.Sprintf("%d reports of this site are not kept, because there are more of them, or they take more, "+
-		"than a site may have: the status of those objects is not shown. Look on the site for what makes so many or so large statuses, and remove it; what is left then comes by itself", n))
+	set(st, v1alpha1.ConditionReportsKept, metav1.ConditionFalse, "TooMuchReported",
+		fmt.Sprintf("%d reports of this site are not kept, because there are more of them, or they take more, "+
+			"than a site may have: the status of those objects is not shown. Look on the site for what makes so many or so "+
+			"large statuses, and remove it; what is left then comes by itself", n))
 }
 
 func absent(st *v1alpha1.SyncTarget) {
 	set(st, v1alpha1.ConditionConnected, metav1.ConditionFalse, "NoSession",
-		"the agent has no session; what runs there goes on. On the site see: systemctl status skerry-agent, journalctl -u skerry-agent")
+		"the agent has no session; what runs there goes on. On the site see: systemctl status skerry-agent, journalctl "+
+			"-u skerry-agent")
 	set(st, v1alpha1.ConditionSynced, metav1.ConditionUnknown, "NoSession", "unknown while the agent has no session")
 }
 
 func set(st *v1alpha1.SyncTarget, kind string, status metav1.ConditionStatus, reason, message string) {
-	apimeta.SetStatusCondition(&st.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason, Message: message,
+	apimeta.SetStatusCondition(&st.Status.Conditions, metav1.Condition{Type: kind, Status: status, Reason: reason,
+		Message:            message,
 		ObservedGeneration: st.Generation})
 }

@@ -165,7 +165,8 @@ func trouble(relay string, told *v1alpha1.SyncTargetBelow, below *tunnel.Subtree
 	}
 	return reason, []string{
 		fmt.Sprintf("sites below this relay that hold something back, or say that something is wrong: %s. "+
-			"They are looked after at the relay that they are attached to (%s): run there skerry status, and where one holds, skerry target accept NAME --dry-run",
+			"They are looked after at the relay that they are attached to (%s): run there skerry status, and where one "+
+			"holds, skerry target accept NAME --dry-run",
 			strings.Join(names, ", "), strings.Join(relays, ", ")),
 	}
 }

@@ -56,7 +56,8 @@ func (c *cutLog) Read(p []byte) (int, error) {
 		c.said = true
 		c.last = fmt.Appendf(
 			nil,
-			"\n[cut after %d KiB: the link of %s is metered; ask for more with --limit-bytes, or for less with --tail or --since]\n",
+			"\n[cut after %d KiB: the link of %s is metered; ask for more with --limit-bytes, or for less with --tail "+
+				"or --since]\n",
 			meteredAnswer>>10,
 			c.target,
 		)

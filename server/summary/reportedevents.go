@@ -213,8 +213,9 @@ func (s *Summary) writeEvent(ctx context.Context, k store.Key, e map[string]any)
 	_, err := s.cfg.API.Create(ctx, k, "v1", e)
 	if apierrors.IsAlreadyExists(err) {
 		var patch []byte
-		if patch, err = json.Marshal(map[string]any{"message": e["message"], "count": e["count"], "firstTimestamp": e["firstTimestamp"],
-			"lastTimestamp": e["lastTimestamp"], "involvedObject": e["involvedObject"]}); err == nil {
+		if patch, err = json.Marshal(map[string]any{"message": e["message"], "count": e["count"],
+			"firstTimestamp": e["firstTimestamp"],
+			"lastTimestamp":  e["lastTimestamp"], "involvedObject": e["involvedObject"]}); err == nil {
 			_, err = s.cfg.API.Patch(ctx, k, "v1", "", patch)
 		}
 	}

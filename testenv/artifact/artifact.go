@@ -103,7 +103,8 @@ func Ensure(ctx context.Context, log io.Writer) (Kit, error) {
 		}
 		keys = append(keys, key)
 	}
-	bin, err := store.entry(ctx, "bin", hash(append(keys, wecNames...)...), func(into string) error { return link(into, programs) })
+	bin, err := store.entry(ctx, "bin", hash(append(keys, wecNames...)...),
+		func(into string) error { return link(into, programs) })
 	if err != nil {
 		return Kit{}, err
 	}

@@ -100,5 +100,6 @@ func sourceDir() (string, error) {
 			}
 		}
 	}
-	return "", errors.New("the sources of testenv are not above this binary or the working directory: set " + SourceVariable + " to their directory")
+	return "", errors.New("the sources of testenv are not above this binary or the working directory: set " +
+		SourceVariable + " to their directory")
 }

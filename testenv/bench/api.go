@@ -81,7 +81,8 @@ type duel struct {
 // turns lets both do the same n times in all, in several turns, and prints the percentiles. Who
 // begins changes from turn to turn, and what is done a few times only is done in turns of one: what
 // the machine does beside it, and what grows, meets both alike.
-func (d *duel) turns(ctx context.Context, name string, n int, percentiles []float64, measure func(context.Context, *server) (time.Duration, error)) error {
+func (d *duel) turns(ctx context.Context, name string, n int, percentiles []float64, measure func(context.Context,
+	*server) (time.Duration, error)) error {
 	turns := 4
 	if n <= 40 {
 		turns = n
@@ -103,7 +104,8 @@ func (d *duel) turns(ctx context.Context, name string, n int, percentiles []floa
 		}
 	}
 	for _, p := range percentiles {
-		if err := d.print(figure.Line{Figure: fmt.Sprintf("api-%s-p%.0f", name, p), Value: figure.Percentile(took[d.ours], p), Unit: "ms",
+		if err := d.print(figure.Line{Figure: fmt.Sprintf("api-%s-p%.0f", name, p),
+			Value: figure.Percentile(took[d.ours], p), Unit: "ms",
 			Floor: figure.Of(figure.Percentile(took[d.base], p)), N: n, Note: "goal: ratio <= 1.2"}); err != nil {
 			return err
 		}
@@ -120,13 +122,15 @@ func timed(f func() error) (time.Duration, error) {
 
 func (d *duel) writes(ctx context.Context) error {
 	d.say("create, one after another and by 16 writers")
-	if err := d.turns(ctx, "create", apiTimes, []float64{50, 99}, func(ctx context.Context, s *server) (time.Duration, error) {
+	if err := d.turns(ctx, "create", apiTimes, []float64{50, 99}, func(ctx context.Context, s *server) (time.Duration,
+		error) {
 		return timed(func() error { _, err := s.create(ctx); return err })
 	}); err != nil {
 		return err
 	}
 	turn := 0
-	if err := d.turns(ctx, "patch", apiTimes, []float64{50, 99}, func(ctx context.Context, s *server) (time.Duration, error) {
+	if err := d.turns(ctx, "patch", apiTimes, []float64{50, 99}, func(ctx context.Context, s *server) (time.Duration,
+		error) {
 		turn++
 		return timed(func() error {
 			return s.MergePatch(ctx, configMaps(apiNS)+"/object-1", object{"data": object{"turn": fmt.Sprint(turn)}})
@@ -134,7 +138,8 @@ func (d *duel) writes(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	return d.turns(ctx, "create-320-by-16", 20, []float64{50}, func(ctx context.Context, s *server) (time.Duration, error) {
+	return d.turns(ctx, "create-320-by-16", 20, []float64{50}, func(ctx context.Context, s *server) (time.Duration,
+		error) {
 		return timed(func() error { return s.createMany(ctx, 320) })
 	})
 }
@@ -237,7 +242,8 @@ func (d *duel) watches(ctx context.Context) error {
 		defer a.stop()
 		arrived[s] = a
 	}
-	return d.turns(ctx, "write-to-event", apiTimes/2, []float64{50, 99}, func(ctx context.Context, s *server) (time.Duration, error) {
+	return d.turns(ctx, "write-to-event", apiTimes/2, []float64{50, 99}, func(ctx context.Context,
+		s *server) (time.Duration, error) {
 		began := time.Now()
 		name, err := s.create(ctx)
 		if err != nil {

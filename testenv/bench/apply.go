@@ -58,7 +58,8 @@ func (b *bench) apply(ctx context.Context) error {
 			}
 		}
 		for _, p := range []float64{50, 99} {
-			f := figure.Line{Figure: fmt.Sprintf("apply-to-edge-%s-p%.0f", m.name, p), Value: figure.Percentile(ourTimes, p), Unit: "ms",
+			f := figure.Line{Figure: fmt.Sprintf("apply-to-edge-%s-p%.0f", m.name, p), Value: figure.Percentile(ourTimes,
+				p), Unit: "ms",
 				Floor: figure.Of(figure.Percentile(floorTimes, p)), N: len(ourTimes)}
 			if p == 50 {
 				f.Note = "goal: ratio <= 1.3"
@@ -77,10 +78,12 @@ func (b *bench) apply(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return b.print(figure.Line{Figure: "apply-to-edge-configmap-rtt100-p50", Value: figure.Percentile(far, 50), Unit: "ms", Goal: figure.Of(70), N: len(far)})
+	return b.print(figure.Line{Figure: "apply-to-edge-configmap-rtt100-p50", Value: figure.Percentile(far, 50),
+		Unit: "ms", Goal: figure.Of(70), N: len(far)})
 }
 
-func (b *bench) oneByOne(ctx context.Context, r *route, kind string, path func(string) string, make func(string) object, n int) ([]time.Duration, error) {
+func (b *bench) oneByOne(ctx context.Context, r *route, kind string, path func(string) string,
+	make func(string) object, n int) ([]time.Duration, error) {
 	a, err := arrive(ctx, b.edge, path(r.ns), nameOf)
 	if err != nil {
 		return nil, err
@@ -120,7 +123,8 @@ func (b *bench) bursts(ctx context.Context, base, ours *route) error {
 			}
 		}
 	}
-	return b.print(figure.Line{Figure: "apply-to-edge-burst-100", Value: figure.Median(ourTimes), Unit: "ms", Floor: figure.Of(figure.Median(floorTimes)), N: len(ourTimes),
+	return b.print(figure.Line{Figure: "apply-to-edge-burst-100", Value: figure.Median(ourTimes), Unit: "ms",
+		Floor: figure.Of(figure.Median(floorTimes)), N: len(ourTimes),
 		Note: "goal: ratio <= 1.5"})
 }
 

@@ -70,7 +70,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("make a directory: %w", err)
 	}
-	b := &bench{etcd: o.Etcd, figures: o.Figures, soakFor: o.Soak, streamsToKill: o.Streams, log: o.Log, report: report{o.Out}, Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}}
+	b := &bench{etcd: o.Etcd, figures: o.Figures, soakFor: o.Soak, streamsToKill: o.Streams, log: o.Log,
+		report: report{o.Out}, Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}}
 	defer func() {
 		for i := len(b.stop) - 1; i >= 0; i-- {
 			b.stop[i]()
@@ -79,7 +80,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	}()
 	alone := []part{{"memory", b.centerMemory}, {"spaces", b.spaces}, {"api", b.api},
 		{"streams", b.streams}, {"killed-streams", b.onlyKilled}}
-	between := []part{{"apply", b.apply}, {"status", b.status}, {"wire", b.wire}, {"reconnect", b.bytesPerReconnect}, {"flash", b.flash}, {"memory", b.agentMemory}, {"soak", b.soak}}
+	between := []part{{"apply", b.apply}, {"status", b.status}, {"wire", b.wire}, {"reconnect", b.bytesPerReconnect},
+		{"flash", b.flash}, {"memory", b.agentMemory}, {"soak", b.soak}}
 	for _, p := range alone {
 		if b.wants(p.name) {
 			if err := p.run(ctx); err != nil {
@@ -157,14 +159,16 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.agent, err = b.ResumeAgent(b.link.Address, edge, b.edgeConfig, append(b.scraped.agent.args(), "--token", token)...); err != nil {
+	if b.agent, err = b.ResumeAgent(b.link.Address, edge, b.edgeConfig, append(b.scraped.agent.args(), "--token",
+		token)...); err != nil {
 		return err
 	}
 	b.stop = append(b.stop, b.agent.Stop)
 	if _, err := b.K(ctx, b.center.Kubeconfig, "wait", "--for=create", "synctarget/"+edge, "--timeout=30s"); err != nil {
 		return err
 	}
-	if _, err := b.K(ctx, b.center.Kubeconfig, "wait", "--for=condition=Connected", "synctarget/"+edge, "--timeout=30s"); err != nil {
+	if _, err := b.K(ctx, b.center.Kubeconfig, "wait", "--for=condition=Connected", "synctarget/"+edge,
+		"--timeout=30s"); err != nil {
 		return err
 	}
 	if _, err := b.Run(ctx, b.Skerry, "space", "create", space, "--kubeconfig", b.center.Kubeconfig); err != nil {

@@ -70,8 +70,10 @@ func (b *bench) flash(ctx context.Context) error {
 			return err
 		}
 		syncs, seconds := after.syncs-before.syncs, time.Since(began).Seconds()
-		if err := b.print(figure.Line{Figure: "flash-" + c.name + "-syncs", Value: syncs / seconds, Unit: "/s", Goal: c.goal, N: int(syncs),
-			Note: fmt.Sprintf("%d objects; %s, for %.0f s; %.0f B written", flashObjects, c.what, seconds, after.bytes-before.bytes)}); err != nil {
+		if err := b.print(figure.Line{Figure: "flash-" + c.name + "-syncs", Value: syncs / seconds, Unit: "/s",
+			Goal: c.goal, N: int(syncs),
+			Note: fmt.Sprintf("%d objects; %s, for %.0f s; %.0f B written", flashObjects, c.what, seconds,
+				after.bytes-before.bytes)}); err != nil {
 			return err
 		}
 	}

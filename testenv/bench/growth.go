@@ -91,10 +91,13 @@ func (g *growth) print(r report, note string) error {
 	for _, v := range []struct {
 		what  string
 		value func(sample) float64
-	}{{"rss", func(s sample) float64 { return s.rss }}, {"anon", func(s sample) float64 { return s.anon }}, {"live-heap", func(s sample) float64 { return s.live }}} {
+	}{{"rss", func(s sample) float64 { return s.rss }}, {"anon", func(s sample) float64 { return s.anon }},
+		{"live-heap", func(s sample) float64 { return s.live }}} {
 		before, after := medianOf(first, v.value), medianOf(last, v.value)
-		if err := r.print(figure.Line{Figure: fmt.Sprintf("%s-%s-growth", g.name, v.what), Value: 100 * (after - before) / before, Unit: "%", Goal: figure.Of(1),
-			N: len(g.samples) - g.warm, Note: fmt.Sprintf("%.1f -> %.1f MiB with %.0f -> %.0f Pods %s", before/1024, after/1024, medianOf(first, pods), medianOf(last, pods), note)}); err != nil {
+		if err := r.print(figure.Line{Figure: fmt.Sprintf("%s-%s-growth", g.name, v.what),
+			Value: 100 * (after - before) / before, Unit: "%", Goal: figure.Of(1),
+			N: len(g.samples) - g.warm, Note: fmt.Sprintf("%.1f -> %.1f MiB with %.0f -> %.0f Pods %s", before/1024,
+				after/1024, medianOf(first, pods), medianOf(last, pods), note)}); err != nil {
 			return err
 		}
 	}

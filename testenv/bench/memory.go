@@ -139,7 +139,8 @@ func (b *bench) centerMemory(ctx context.Context) error {
 		starts = append(starts, float64(c.Ready.Milliseconds()))
 		c.Stop()
 	}
-	if err := b.print(figure.Line{Figure: "center-start-to-ready", Value: figure.Median(starts), Unit: "ms", Goal: figure.Of(1000), N: len(starts)}); err != nil {
+	if err := b.print(figure.Line{Figure: "center-start-to-ready", Value: figure.Median(starts), Unit: "ms",
+		Goal: figure.Of(1000), N: len(starts)}); err != nil {
 		return err
 	}
 	c, err := b.StartCenter(ctx, "memory", "")
@@ -155,7 +156,8 @@ func (b *bench) centerMemory(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := b.print(figure.Line{Figure: "center-rss-idle", Value: idle.rss / 1024, Unit: "MiB", Goal: figure.Of(160), N: 1}); err != nil {
+	if err := b.print(figure.Line{Figure: "center-rss-idle", Value: idle.rss / 1024, Unit: "MiB", Goal: figure.Of(160),
+		N: 1}); err != nil {
 		return err
 	}
 	// The first space is the first write of all: it brings code and buffers that no further space
@@ -180,7 +182,8 @@ func (b *bench) centerMemory(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		f := figure.Line{Figure: fmt.Sprintf("center-rss-per-space-%d", n), Value: (m.rss - before.rss) / float64(n-1), Unit: "KiB", Goal: figure.Of(40), N: n - 1,
+		f := figure.Line{Figure: fmt.Sprintf("center-rss-per-space-%d", n), Value: (m.rss - before.rss) / float64(n-1),
+			Unit: "KiB", Goal: figure.Of(40), N: n - 1,
 			Note: fmt.Sprintf("RSS %.0f MiB; the last ones made in %.1f s", m.rss/1024, took.Seconds())}
 		if n == 1 {
 			f.Figure, f.Value, f.Goal, f.N, before = "center-rss-first-space", m.rss-idle.rss, nil, 1, m
@@ -226,24 +229,27 @@ func (b *bench) agentMemory(ctx context.Context) error {
 }
 
 func (b *bench) printMemory(name, note string, m memory) error {
-	if err := b.print(figure.Line{Figure: name + "-rss", Value: m.rss / 1024, Unit: "MiB", Goal: figure.Of(45), N: 1, Note: note}); err != nil {
+	if err := b.print(figure.Line{Figure: name + "-rss", Value: m.rss / 1024, Unit: "MiB", Goal: figure.Of(45), N: 1,
+		Note: note}); err != nil {
 		return err
 	}
-	return b.print(figure.Line{Figure: name + "-rss-anon", Value: m.anon / 1024, Unit: "MiB", Goal: figure.Of(15), N: 1, Note: note})
+	return b.print(figure.Line{Figure: name + "-rss-anon", Value: m.anon / 1024, Unit: "MiB", Goal: figure.Of(15),
+		N: 1, Note: note})
 }
 
 // runningPods waits until the API shows at least n running pods in our namespace.
 func (b *bench) runningPods(ctx context.Context, k *drive.Kube, n int) error {
-	return drive.Until(ctx, 3*time.Minute+time.Duration(n)*100*time.Millisecond, fmt.Sprintf("%d running pods", n), func(ctx context.Context) error {
-		data, err := k.Do(ctx, "GET", pods(ourNS)+"?fieldSelector=status.phase%3DRunning", "", nil)
-		if err != nil {
-			return err
-		}
-		if got := strings.Count(string(data), `"phase":"Running"`); got < n {
-			return fmt.Errorf("%d of %d", got, n)
-		}
-		return nil
-	})
+	return drive.Until(ctx, 3*time.Minute+time.Duration(n)*100*time.Millisecond, fmt.Sprintf("%d running pods", n),
+		func(ctx context.Context) error {
+			data, err := k.Do(ctx, "GET", pods(ourNS)+"?fieldSelector=status.phase%3DRunning", "", nil)
+			if err != nil {
+				return err
+			}
+			if got := strings.Count(string(data), `"phase":"Running"`); got < n {
+				return fmt.Errorf("%d of %d", got, n)
+			}
+			return nil
+		})
 }
 
 // nodes gives the simulated edge enough nodes for the load.

@@ -39,7 +39,8 @@ func (b *bench) startPeer(ctx context.Context) (_ *peer, err error) {
 			p.stop()
 		}
 	}()
-	if p.etcd, err = drive.Start(dir, "etcd", nil, b.etcd, "--data-dir="+filepath.Join(dir, "etcd"), "--log-level=error", "--name=peer",
+	if p.etcd, err = drive.Start(dir, "etcd", nil, b.etcd, "--data-dir="+filepath.Join(dir, "etcd"),
+		"--log-level=error", "--name=peer",
 		"--listen-client-urls="+clients, "--advertise-client-urls="+clients,
 		"--listen-peer-urls="+peers, "--initial-advertise-peer-urls="+peers, "--initial-cluster=peer="+peers); err != nil {
 		return nil, err
@@ -98,8 +99,10 @@ users: [{name: admin, user: {client-certificate: %q, client-key: %q}}]
 	}
 	return config, []string{
 		"--secure-port=" + port, "--bind-address=" + host, "--advertise-address=" + host, "--endpoint-reconciler-type=none",
-		"--tls-cert-file=" + file("apiserver.crt"), "--tls-private-key-file=" + file("apiserver.key"), "--client-ca-file=" + file("ca.crt"),
-		"--service-account-key-file=" + file("service-account.key"), "--service-account-signing-key-file=" + file("service-account.key"),
+		"--tls-cert-file=" + file("apiserver.crt"), "--tls-private-key-file=" + file("apiserver.key"),
+		"--client-ca-file=" + file("ca.crt"),
+		"--service-account-key-file=" + file("service-account.key"), "--service-account-signing-key-file=" +
+			file("service-account.key"),
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local", "--service-cluster-ip-range=10.96.0.0/16",
 		"--authorization-mode=RBAC", "--profiling=false",
 	}, nil

@@ -33,7 +33,8 @@ func (b *bench) bytesPerReconnect(ctx context.Context) error {
 	changed := 0
 	for _, way := range []outage{
 		{"wire-reconnect", "the link was down", 2, b.linkDown, b.linkUp},
-		{"wire-restarted", "the agent restarted", 3, func(context.Context) error { b.agent.Stop(); return nil }, b.agentStarts},
+		{"wire-restarted", "the agent restarted", 3, func(context.Context) error { b.agent.Stop(); return nil },
+			b.agentStarts},
 	} {
 		nothing := 0.0
 		for _, k := range []int{0, 1, 100} {
@@ -48,10 +49,13 @@ func (b *bench) bytesPerReconnect(ctx context.Context) error {
 			if k == 0 {
 				nothing = figure.Median(own)
 			}
-			lines := []figure.Line{{Figure: fmt.Sprintf("%s-%d-changed", way.name, k), Value: figure.Median(all), Unit: "B", Goal: figure.Of(float64(12<<10 + 400*k)), N: len(all),
-				Note: fmt.Sprintf("%s; %d objects and as many reports are there; RTT %s; each: %.0f; of that behind the handshake: %.0f", way.what, reconnected, reconnectRTT, all, own)}}
+			lines := []figure.Line{{Figure: fmt.Sprintf("%s-%d-changed", way.name, k), Value: figure.Median(all),
+				Unit: "B", Goal: figure.Of(float64(12<<10 + 400*k)), N: len(all),
+				Note: fmt.Sprintf("%s; %d objects and as many reports are there; RTT %s; each: %.0f; of that behind the "+
+					"handshake: %.0f", way.what, reconnected, reconnectRTT, all, own)}}
 			if k == 1 { // a handshake's packets have 1,200 bytes, and how many there are is chance
-				lines = append(lines, figure.Line{Figure: way.name + "-1-changed-more", Value: figure.Median(own) - nothing, Unit: "B", Goal: figure.Of(1 << 10), N: len(own),
+				lines = append(lines, figure.Line{Figure: way.name + "-1-changed-more",
+					Value: figure.Median(own) - nothing, Unit: "B", Goal: figure.Of(1 << 10), N: len(own),
 					Note: "than when nothing changed, behind the handshake"})
 			}
 			for _, l := range lines {
@@ -84,7 +88,8 @@ func (b *bench) comesBack(ctx context.Context, o outage, k int, changed *int) (r
 	for range k {
 		*changed++
 		name := fmt.Sprint("back-", *changed%reconnected)
-		if err := b.ours.MergePatch(ctx, configMaps(ourNS)+"/"+name, object{"data": object{"changed": fmt.Sprint(*changed)}}); err != nil {
+		if err := b.ours.MergePatch(ctx, configMaps(ourNS)+"/"+name,
+			object{"data": object{"changed": fmt.Sprint(*changed)}}); err != nil {
 			return returned{}, err
 		}
 	}

@@ -61,7 +61,8 @@ func (b *bench) soak(ctx context.Context) error {
 		return err
 	}
 	b.say("churn for %s", b.soakFor)
-	grown := []*growth{{name: "agent", pid: b.agent.PID(), metrics: b.scraped.agent}, {name: "center", pid: b.center.PID(), metrics: b.scraped.center}}
+	grown := []*growth{{name: "agent", pid: b.agent.PID(), metrics: b.scraped.agent},
+		{name: "center", pid: b.center.PID(), metrics: b.scraped.center}}
 	began, sampled, most, crowded := time.Now(), time.Time{}, 0, false
 	for round := 0; time.Since(began) < b.soakFor; round++ {
 		if err := b.churn(ctx, round, !crowded); err != nil {
@@ -88,7 +89,8 @@ func (b *bench) soak(ctx context.Context) error {
 		}
 	}
 	for _, g := range grown {
-		if err := g.print(b.report, fmt.Sprintf("(at most %d) in %s of churn, the first %s left out", most, b.soakFor, soakWarm)); err != nil {
+		if err := g.print(b.report, fmt.Sprintf("(at most %d) in %s of churn, the first %s left out", most, b.soakFor,
+			soakWarm)); err != nil {
 			return err
 		}
 	}
@@ -119,14 +121,16 @@ func (b *bench) countPods(ctx context.Context) (int, error) {
 func (b *bench) churn(ctx context.Context, round int, roll bool) error {
 	for i := range soakChanges {
 		name := soakName((round*soakChanges + i) % (soakObjects - soakApps))
-		if err := b.ours.MergePatch(ctx, configMaps(ourNS)+"/"+name, object{"data": object{"round": fmt.Sprint(round)}}); err != nil {
+		if err := b.ours.MergePatch(ctx, configMaps(ourNS)+"/"+name,
+			object{"data": object{"round": fmt.Sprint(round)}}); err != nil {
 			return err
 		}
 	}
 	if roll {
 		rolled := deployments(ourNS) + "/" + soakName(round%soakApps)
-		if err := b.ours.MergePatch(ctx, rolled, object{"spec": object{"template": object{"metadata": object{"annotations": object{
-			"example.com/round": fmt.Sprint(round)}}}}}); err != nil {
+		if err := b.ours.MergePatch(ctx, rolled,
+			object{"spec": object{"template": object{"metadata": object{"annotations": object{
+				"example.com/round": fmt.Sprint(round)}}}}}); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,8 @@ func (b *bench) spaceReady(ctx context.Context, k *drive.Kube) error {
 		}
 		took = append(took, time.Since(began))
 	}
-	return b.print(figure.Line{Figure: "space-ready-p50", Value: figure.Percentile(took, 50), Unit: "ms", Goal: figure.Of(50), N: len(took),
+	return b.print(figure.Line{Figure: "space-ready-p50", Value: figure.Percentile(took, 50), Unit: "ms",
+		Goal: figure.Of(50), N: len(took),
 		Note: fmt.Sprintf("p99 %.1f ms; from the request for it to the namespace default", figure.Percentile(took, 99))})
 }
 
@@ -75,12 +76,14 @@ func (b *bench) spaceDefinitions(ctx context.Context, k *drive.Kube, c *drive.Ce
 		prefix := fmt.Sprintf("/clusters/ready-%d", i)
 		for j := range definitions {
 			group := fmt.Sprintf("g%d.example.com", j)
-			if err := k.Create(ctx, prefix+"/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(group)); err != nil {
+			if err := k.Create(ctx, prefix+"/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+				definition(group)); err != nil {
 				return err
 			}
 			err := drive.Until(ctx, 30*time.Second, "a custom resource is served", func(ctx context.Context) error {
-				return k.Create(ctx, prefix+"/apis/"+group+"/v1/namespaces/default/gauges", object{"apiVersion": group + "/v1", "kind": "Gauge",
-					"metadata": object{"name": "one"}, "spec": object{"of": "it"}})
+				return k.Create(ctx, prefix+"/apis/"+group+"/v1/namespaces/default/gauges",
+					object{"apiVersion": group + "/v1", "kind": "Gauge",
+						"metadata": object{"name": "one"}, "spec": object{"of": "it"}})
 			})
 			if err != nil {
 				return err
@@ -94,11 +97,14 @@ func (b *bench) spaceDefinitions(ctx context.Context, k *drive.Kube, c *drive.Ce
 	if after.live, err = liveHeap(ctx, k); err != nil {
 		return err
 	}
-	if err := b.print(figure.Line{Figure: "center-heap-per-space-5-definitions", Value: (after.live - before.live) / n, Unit: "KiB", Goal: figure.Of(1024), N: n,
-		Note: fmt.Sprintf("each definition has an object and was just used; the heap holds %.1f MiB", after.live/1024)}); err != nil {
+	if err := b.print(figure.Line{Figure: "center-heap-per-space-5-definitions", Value: (after.live - before.live) / n,
+		Unit: "KiB", Goal: figure.Of(1024), N: n,
+		Note: fmt.Sprintf("each definition has an object and was just used; the heap holds %.1f MiB",
+			after.live/1024)}); err != nil {
 		return err
 	}
-	return b.print(figure.Line{Figure: "center-rss-per-space-5-definitions", Value: (after.anon - before.anon) / n, Unit: "KiB", N: n,
+	return b.print(figure.Line{Figure: "center-rss-per-space-5-definitions", Value: (after.anon - before.anon) / n,
+		Unit: "KiB", N: n,
 		Note: fmt.Sprintf("with stacks and with garbage that is not collected yet; RSS %.0f MiB", after.rss/1024)})
 }
 
@@ -114,7 +120,8 @@ func definition(group string) object {
 func (b *bench) fullStart(ctx context.Context, k *drive.Kube, c **drive.Center) error {
 	const objects, in = 20000, 20
 	if err := sideBySide(in, objects, func(i int) error {
-		return k.Create(ctx, fmt.Sprintf("/clusters/ready-%d", i%in)+configMaps("default"), configMap(fmt.Sprintf("object-%d", i/in)))
+		return k.Create(ctx, fmt.Sprintf("/clusters/ready-%d", i%in)+configMaps("default"),
+			configMap(fmt.Sprintf("object-%d", i/in)))
 	}); err != nil {
 		return err
 	}
@@ -132,6 +139,7 @@ func (b *bench) fullStart(ctx context.Context, k *drive.Kube, c **drive.Center) 
 	if err != nil {
 		return err
 	}
-	return b.print(figure.Line{Figure: "center-start-20000-objects", Value: figure.Median(starts), Unit: "ms", N: len(starts),
+	return b.print(figure.Line{Figure: "center-start-20000-objects", Value: figure.Median(starts), Unit: "ms",
+		N:    len(starts),
 		Note: fmt.Sprintf("RSS %.0f MiB once idle", m.rss/1024)})
 }

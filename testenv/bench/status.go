@@ -40,8 +40,9 @@ func (b *bench) status(ctx context.Context) error {
 			}
 		}
 	}
-	if err := b.print(figure.Line{Figure: "status-back-p50", Value: figure.Percentile(ourTimes, 50), Unit: "ms", Floor: figure.Of(figure.Percentile(floorTimes, 50)),
-		Goal: figure.Of(15), N: len(ourTimes)}); err != nil {
+	if err := b.print(figure.Line{Figure: "status-back-p50", Value: figure.Percentile(ourTimes, 50), Unit: "ms",
+		Floor: figure.Of(figure.Percentile(floorTimes, 50)),
+		Goal:  figure.Of(15), N: len(ourTimes)}); err != nil {
 		return err
 	}
 	b.link.SetRTT(100 * time.Millisecond)
@@ -50,7 +51,8 @@ func (b *bench) status(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return b.print(figure.Line{Figure: "status-back-rtt100-p50", Value: figure.Percentile(far, 50), Unit: "ms", Goal: figure.Of(70), N: len(far)})
+	return b.print(figure.Line{Figure: "status-back-rtt100-p50", Value: figure.Percentile(far, 50), Unit: "ms",
+		Goal: figure.Of(70), N: len(far)})
 }
 
 // needGauge places it, unless another figure has.

@@ -52,7 +52,8 @@ func (b *bench) streams(ctx context.Context) error {
 	}
 	for i, p := range w.watched {
 		if err := b.print(figure.Line{Figure: "streams-rss-" + p.name, Value: after[i].rss / 1024, Unit: "MiB",
-			Floor: figure.Of(before[i].rss / 1024), N: 1, Note: "2 min after the last stream; the floor is before the first"}); err != nil {
+			Floor: figure.Of(before[i].rss / 1024), N: 1,
+			Note: "2 min after the last stream; the floor is before the first"}); err != nil {
 			return err
 		}
 	}

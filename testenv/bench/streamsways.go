@@ -180,7 +180,8 @@ func (b *bench) watchAgent(
 
 func (b *bench) connected(ctx context.Context, parent *drive.Center, name string) error {
 	for _, condition := range []string{"create", "condition=Connected"} {
-		if _, err := b.K(ctx, parent.Kubeconfig, "wait", "--for="+condition, "synctarget/"+name, "--timeout=60s"); err != nil {
+		if _, err := b.K(ctx, parent.Kubeconfig, "wait", "--for="+condition, "synctarget/"+name,
+			"--timeout=60s"); err != nil {
 			return err
 		}
 	}

@@ -56,7 +56,8 @@ func (b *bench) idleBytes(ctx context.Context) error {
 		return ctx.Err()
 	}
 	per := float64(time.Hour / watched)
-	return b.print(figure.Line{Figure: "wire-idle-per-hour", Value: float64(b.link.bytes.Load()-before) * per, Unit: "B", Goal: figure.Of(1e6 / 24), N: 1,
+	return b.print(figure.Line{Figure: "wire-idle-per-hour", Value: float64(b.link.bytes.Load()-before) * per,
+		Unit: "B", Goal: figure.Of(1e6 / 24), N: 1,
 		Note: fmt.Sprintf("measured over %s; %.0f packets an hour", watched, float64(b.link.packets.Load()-packets)*per)})
 }
 
@@ -88,7 +89,8 @@ func (b *bench) bytesPerDeployment(ctx context.Context) error {
 		}
 		each = append(each, float64(b.link.bytes.Load()-before))
 	}
-	return b.print(figure.Line{Figure: "wire-per-placed-deployment", Value: figure.Median(each), Unit: "B", Goal: figure.Of(700), N: len(each),
+	return b.print(figure.Line{Figure: "wire-per-placed-deployment", Value: figure.Median(each), Unit: "B",
+		Goal: figure.Of(700), N: len(each),
 		Note: fmt.Sprintf("with acks and the status that comes back; the object alone is %d B of JSON", len(raw))})
 }
 
@@ -111,7 +113,8 @@ func (b *bench) bytesPerStatus(ctx context.Context) error {
 		}
 		each = append(each, float64(b.link.bytes.Load()-before))
 	}
-	return b.print(figure.Line{Figure: "wire-per-status-update-alone", Value: figure.Median(each), Unit: "B", Goal: figure.Of(400), N: len(each)})
+	return b.print(figure.Line{Figure: "wire-per-status-update-alone", Value: figure.Median(each), Unit: "B",
+		Goal: figure.Of(400), N: len(each)})
 }
 
 // bytesPerRollout counts the status updates of pods while a Deployment of 50 rolls, and the bytes
@@ -134,8 +137,9 @@ func (b *bench) bytesPerRollout(ctx context.Context) error {
 		return err
 	}
 	before := b.link.bytes.Load()
-	if err := b.ours.MergePatch(ctx, deployments(ourNS)+"/rolling", object{"spec": object{"template": object{"metadata": object{
-		"annotations": object{"rolled": "once"}}}}}); err != nil {
+	if err := b.ours.MergePatch(ctx, deployments(ourNS)+"/rolling",
+		object{"spec": object{"template": object{"metadata": object{
+			"annotations": object{"rolled": "once"}}}}}); err != nil {
 		return err
 	}
 	if err := b.rolledOut(ctx, "rolling", 50); err != nil {
@@ -146,8 +150,10 @@ func (b *bench) bytesPerRollout(ctx context.Context) error {
 	}
 	u.stop()
 	crossed := float64(b.link.bytes.Load() - before)
-	return b.print(figure.Line{Figure: "wire-per-status-update-rolling-50", Value: crossed / float64(u.n), Unit: "B", Goal: figure.Of(110), N: u.n,
-		Note: fmt.Sprintf("all bytes of the rollout by pod updates at the edge; the same updates as JSON: %d B each, each compressed alone by zstd: %d B",
+	return b.print(figure.Line{Figure: "wire-per-status-update-rolling-50", Value: crossed / float64(u.n), Unit: "B",
+		Goal: figure.Of(110), N: u.n,
+		Note: fmt.Sprintf("all bytes of the rollout by pod updates at the edge; the same updates as JSON: %d B each, "+
+			"each compressed alone by zstd: %d B",
 			u.bytes/max(1, u.n), u.packed/max(1, u.n))})
 }
 

@@ -121,7 +121,8 @@ var validName = regexp.MustCompile(`^[a-z][a-z0-9-]{0,29}$`)
 
 func checkName(name string) error {
 	if !validName.MatchString(name) {
-		return fmt.Errorf("cluster name %q: want a lower-case letter, then at most 29 lower-case letters, digits and dashes", name)
+		return fmt.Errorf("cluster name %q: want a lower-case letter, then at most 29 lower-case letters, "+
+			"digits and dashes", name)
 	}
 	return nil
 }

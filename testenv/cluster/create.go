@@ -19,7 +19,8 @@ func (u *up) create(ctx context.Context, name string) error {
 		dir:     u.state.clusterDir(name),
 	}
 	if n := len(c.path(storeSocket)); n > maxSocketPath {
-		return fmt.Errorf("%s is too long for a unix socket (%d bytes, at most %d): set %s to a shorter directory", c.path(storeSocket), n, maxSocketPath, StateVariable)
+		return fmt.Errorf("%s is too long for a unix socket (%d bytes, at most %d): set %s to a shorter directory",
+			c.path(storeSocket), n, maxSocketPath, StateVariable)
 	}
 	if err := os.Mkdir(c.dir, 0o700); err != nil {
 		return err

@@ -56,7 +56,8 @@ func (s State) Stop(ctx context.Context, name string, part Part, powerLoss bool)
 		return fmt.Errorf("a %s cluster has no part %q; it has %v", c.Kind, part, c.Parts())
 	}
 	if part == Server && !c.Persist {
-		return fmt.Errorf("the objects of cluster %s are in its control plane's memory: only one that was started with --persist can be stopped and started", name)
+		return fmt.Errorf("the objects of cluster %s are in its control plane's memory: only one that was started with "+
+			"--persist can be stopped and started", name)
 	}
 	lock, err := s.lock(ctx, "cluster-"+name)
 	if err != nil {
@@ -91,7 +92,8 @@ func (s State) Start(ctx context.Context, name string, o Options) error {
 		return err
 	}
 	if !records[serverRole].Alive() && !c.Persist {
-		return fmt.Errorf("the objects of cluster %s were in its control plane's memory and are lost: take it down with: testenv down %s", name, name)
+		return fmt.Errorf("the objects of cluster %s were in its control plane's memory and are lost: take it down "+
+			"with: testenv down %s", name, name)
 	}
 	access, err := kube.ReadKubeconfig(c.Kubeconfig())
 	if err != nil {

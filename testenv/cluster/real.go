@@ -30,7 +30,8 @@ func (s State) check(kind Kind) error {
 	}
 	for _, dir := range hidden {
 		if strings.HasPrefix(s.dir+"/", dir) {
-			return fmt.Errorf("state directory %s: a real cluster's node has a %s of its own: set %s to a directory elsewhere", s.dir, dir, StateVariable)
+			return fmt.Errorf("state directory %s: a real cluster's node has a %s of its own: set %s to a "+
+				"directory elsewhere", s.dir, dir, StateVariable)
 		}
 	}
 	for _, command := range []string{"ip", "iptables", "runc", "conntrack"} {

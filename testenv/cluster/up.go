@@ -205,7 +205,8 @@ func (u *up) waitReady(ctx context.Context) error {
 	}
 	u.step("nodes ready")
 	// Without it the admission of the first pod fails.
-	if err := kube.Wait(ctx, u.ended.Done(), u.client.Exists("/api/v1/namespaces/default/serviceaccounts/default")); err != nil {
+	if err := kube.Wait(ctx, u.ended.Done(),
+		u.client.Exists("/api/v1/namespaces/default/serviceaccounts/default")); err != nil {
 		return fmt.Errorf("wait for the default service account: %w", err)
 	}
 	if c.Kind == Real {

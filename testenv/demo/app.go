@@ -42,7 +42,8 @@ func (d *demo) rolledOut(ctx context.Context, kubeconfig, namespace string) erro
 // pods waits until the space shows n running pods in a namespace.
 func (d *demo) pods(ctx context.Context, kubeconfig, namespace string, n int) error {
 	return drive.Until(ctx, 20*time.Second, "pods in the space", func(ctx context.Context) error {
-		out, err := d.K(ctx, kubeconfig, "get", "-n", namespace, "pods", "--field-selector=status.phase=Running", "-o", "name")
+		out, err := d.K(ctx, kubeconfig, "get", "-n", namespace, "pods", "--field-selector=status.phase=Running", "-o",
+			"name")
 		if err == nil && strings.Count(out, "pod/") != n {
 			err = fmt.Errorf("%d running pods instead of %d", strings.Count(out, "pod/"), n)
 		}
@@ -51,7 +52,8 @@ func (d *demo) pods(ctx context.Context, kubeconfig, namespace string, n int) er
 }
 
 func (d *demo) onCluster(ctx context.Context) (string, error) {
-	if err := d.print(ctx, d.kubeconfigs[d.here], "get", "-n", "store", "pods,persistentvolumeclaims,coupons"); err != nil {
+	if err := d.print(ctx, d.kubeconfigs[d.here], "get", "-n", "store",
+		"pods,persistentvolumeclaims,coupons"); err != nil {
 		return "", err
 	}
 	if d.kind != "real" {
@@ -64,7 +66,8 @@ func (d *demo) onCluster(ctx context.Context) (string, error) {
 func (d *demo) askWeb(ctx context.Context, cluster string) (string, error) {
 	var answer string
 	err := drive.Until(ctx, 15*time.Second, "ask the service by name", func(ctx context.Context) (err error) {
-		answer, err = d.K(ctx, d.kubeconfigs[cluster], "exec", "-n", "store", "deployment/web", "--", "/app", "get", "http://web/")
+		answer, err = d.K(ctx, d.kubeconfigs[cluster], "exec", "-n", "store", "deployment/web", "--", "/app", "get",
+			"http://web/")
 		if err == nil && !strings.Contains(answer, "Welcome to the shop") {
 			err = fmt.Errorf("unexpected answer %q", answer)
 		}
@@ -91,7 +94,8 @@ func (d *demo) refusedMove(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return "nothing moved, the condition says why and what to do", d.print(ctx, d.shop, "get", "namespace", "store", "-o", moving)
+	return "nothing moved, the condition says why and what to do", d.print(ctx, d.shop, "get", "namespace", "store",
+		"-o", moving)
 }
 
 // move pins the database and watches both clusters until the old copy is gone: at no time may both
@@ -129,14 +133,16 @@ func (d *demo) move(ctx context.Context) (string, error) {
 		return "", err
 	}
 	fmt.Fprintf(d.out, "          after %4.1fs: gone from %s\n", time.Since(began).Seconds(), d.here)
-	return fmt.Sprintf("new copy available after %.1fs, the old one left after that", arrived.Seconds()), d.rolledOut(ctx, d.shop, "store")
+	return fmt.Sprintf("new copy available after %.1fs, the old one left after that", arrived.Seconds()),
+		d.rolledOut(ctx, d.shop, "store")
 }
 
 var errGap = errors.New("no available copy anywhere")
 
 // available is how many replicas of the web tier are available in a cluster.
 func (d *demo) available(ctx context.Context, cluster string) (int, error) {
-	out, err := d.K(ctx, d.kubeconfigs[cluster], "get", "-n", "store", "deployment", "web", "--ignore-not-found", "-o", "jsonpath={.status.availableReplicas}")
+	out, err := d.K(ctx, d.kubeconfigs[cluster], "get", "-n", "store", "deployment", "web", "--ignore-not-found", "-o",
+		"jsonpath={.status.availableReplicas}")
 	if err != nil || strings.TrimSpace(out) == "" {
 		return 0, err
 	}
@@ -153,7 +159,8 @@ func (d *demo) afterMove(ctx context.Context) (string, error) {
 			return "", err
 		}
 	}
-	if out, err := d.K(ctx, d.kubeconfigs[d.here], "get", "-n", "store", "statefulset", "db", "-o", "jsonpath={.status.readyReplicas}"); err != nil || out != "1" {
+	if out, err := d.K(ctx, d.kubeconfigs[d.here], "get", "-n", "store", "statefulset", "db", "-o",
+		"jsonpath={.status.readyReplicas}"); err != nil || out != "1" {
 		return "", fmt.Errorf("the database should have stayed with its volume: %q %w", out, err)
 	}
 	if d.kind == "real" {
@@ -169,7 +176,8 @@ func (d *demo) joinRelay(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	d.relay, err = d.StartCenter(ctx, "relay", "", "--parent", "https://"+d.center.Address, "--token", token, "--name", "nordic")
+	d.relay, err = d.StartCenter(ctx, "relay", "", "--parent", "https://"+d.center.Address, "--token", token, "--name",
+		"nordic")
 	if err != nil {
 		return "", err
 	}
@@ -189,7 +197,8 @@ func (d *demo) joinRelay(ctx context.Context) (string, error) {
 }
 
 func (d *demo) throughRelay(ctx context.Context) (string, error) {
-	manifests := strings.Replace(d.manifests("north"), "metadata:\n  name: north\n", "metadata:\n  name: north\n  labels: {skerry.dev/target: nordic}\n", 1)
+	manifests := strings.Replace(d.manifests("north"), "metadata:\n  name: north\n", "metadata:\n  name: north\n  "+
+		"labels: {skerry.dev/target: nordic}\n", 1)
 	if _, err := d.Apply(ctx, d.shop, manifests); err != nil {
 		return "", err
 	}

@@ -62,7 +62,8 @@ func Run(ctx context.Context, o Options) error {
 		Site:  drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}}
 	if os.Geteuid() != 0 {
 		d.kind = "simulated"
-		fmt.Fprintln(o.Out, "Not root: the clusters are simulated. Their pods are shown as running, but nothing runs in them.")
+		fmt.Fprintln(o.Out, "Not root: the clusters are simulated. Their pods are shown as running, but nothing "+
+			"runs in them.")
 	}
 	err = d.all(ctx)
 	if err != nil && ctx.Err() == nil {
@@ -181,7 +182,8 @@ func (d *demo) createSpace(ctx context.Context) (string, error) {
 
 // manifests are the application's, for a namespace.
 func (d *demo) manifests(namespace string) string {
-	return strings.NewReplacer("IMAGE", d.image, "namespace: store", "namespace: "+namespace, "name: store\n", "name: "+namespace+"\n").Replace(shop)
+	return strings.NewReplacer("IMAGE", d.image, "namespace: store", "namespace: "+namespace, "name: store\n",
+		"name: "+namespace+"\n").Replace(shop)
 }
 
 func (d *demo) apply(ctx context.Context) (string, error) {
@@ -189,7 +191,8 @@ func (d *demo) apply(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if _, err := d.K(ctx, d.shop, "wait", "--for=condition=Established", "crd/coupons.shop.example.com", "--timeout=20s"); err != nil {
+	if _, err := d.K(ctx, d.shop, "wait", "--for=condition=Established", "crd/coupons.shop.example.com",
+		"--timeout=20s"); err != nil {
 		return "", err
 	}
 	more, err := d.Apply(ctx, d.shop, coupon)
@@ -197,7 +200,8 @@ func (d *demo) apply(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if d.here, err = d.K(ctx, d.shop, "get", "namespace", "store", "-o", `jsonpath={.metadata.annotations.skerry\.dev/targets}`); err != nil {
+	if d.here, err = d.K(ctx, d.shop, "get", "namespace", "store", "-o",
+		`jsonpath={.metadata.annotations.skerry\.dev/targets}`); err != nil {
 		return "", err
 	}
 	switch d.here {
@@ -225,7 +229,8 @@ func (d *demo) logs() {
 }
 
 func (d *demo) keep(ctx context.Context) {
-	fmt.Fprintf(d.out, "\nEverything is left running. Look at it:\n  export KUBECONFIG=%s   # the center's root\n  export KUBECONFIG=%s   # the space %s\n", d.center.Kubeconfig, d.shop, space)
+	fmt.Fprintf(d.out, "\nEverything is left running. Look at it:\n  export KUBECONFIG=%s   # the center's root\n  "+
+		"export KUBECONFIG=%s   # the space %s\n", d.center.Kubeconfig, d.shop, space)
 	for name, k := range d.kubeconfigs {
 		fmt.Fprintf(d.out, "  export KUBECONFIG=%s   # the cluster %s\n", k, name)
 	}

@@ -79,7 +79,8 @@ func OpenKube(path string) (*Kube, error) {
 		}
 		config.Certificates = []tls.Certificate{pair}
 	}
-	k := &Kube{base: cluster.Server, http: &http.Client{Transport: &http.Transport{TLSClientConfig: config, ForceAttemptHTTP2: true,
+	k := &Kube{base: cluster.Server, http: &http.Client{Transport: &http.Transport{TLSClientConfig: config,
+		ForceAttemptHTTP2:   true,
 		MaxIdleConnsPerHost: 32}}}
 	if user.Token != "" {
 		k.auth = "Bearer " + user.Token
@@ -157,7 +158,8 @@ func (k *Kube) MergePatch(ctx context.Context, path string, patch any) error {
 // Watch calls visit for every event of a collection from now on, until ctx ends. began is closed
 // when the watch stands, so that nothing that is written afterwards is missed; where the API ends
 // the watch, as it does after some time, it goes on behind the last event.
-func (k *Kube) Watch(ctx context.Context, path string, began chan<- struct{}, visit func(typ string, at time.Time, obj json.RawMessage)) error {
+func (k *Kube) Watch(ctx context.Context, path string, began chan<- struct{}, visit func(typ string, at time.Time,
+	obj json.RawMessage)) error {
 	list, err := k.Do(ctx, http.MethodGet, path+"?limit=1", "", nil)
 	if err != nil {
 		return err
@@ -174,7 +176,8 @@ func (k *Kube) Watch(ctx context.Context, path string, began chan<- struct{}, vi
 }
 
 // watchFrom is one watch. It returns the version of the last event when the API has ended it.
-func (k *Kube) watchFrom(ctx context.Context, path, version string, began chan<- struct{}, visit func(typ string, at time.Time, obj json.RawMessage)) (string, error) {
+func (k *Kube) watchFrom(ctx context.Context, path, version string, began chan<- struct{},
+	visit func(typ string, at time.Time, obj json.RawMessage)) (string, error) {
 	res, err := k.send(ctx, http.MethodGet, path+"?watch=true&allowWatchBookmarks=true&resourceVersion="+version, "", nil)
 	if err != nil {
 		return "", err

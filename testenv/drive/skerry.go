@@ -64,7 +64,8 @@ func (s Site) StartCenter(ctx context.Context, name, address string, args ...str
 	}
 	data := filepath.Join(s.Dir, name)
 	started := time.Now()
-	p, err := Start(s.Dir, name, nil, s.Skerry, append([]string{"center", "--data-dir", data, "--listen", address}, args...)...)
+	p, err := Start(s.Dir, name, nil, s.Skerry, append([]string{"center", "--data-dir", data, "--listen", address},
+		args...)...)
 	if err != nil {
 		return nil, err
 	}
@@ -74,12 +75,14 @@ func (s Site) StartCenter(ctx context.Context, name, address string, args ...str
 		p.Stop()
 		return nil, err
 	}
-	return &Center{Process: p, Kubeconfig: filepath.Join(data, "admin.kubeconfig"), Address: address, Ready: time.Since(started)}, nil
+	return &Center{Process: p, Kubeconfig: filepath.Join(data, "admin.kubeconfig"), Address: address,
+		Ready: time.Since(started)}, nil
 }
 
 // Token asks the center for a join token.
 func (s Site) Token(ctx context.Context, c *Center, args ...string) (string, error) {
-	out, err := s.Run(ctx, s.Skerry, append([]string{"token", "create", "--kubeconfig", c.Kubeconfig, "-o", "token"}, args...)...)
+	out, err := s.Run(ctx, s.Skerry, append([]string{"token", "create", "--kubeconfig", c.Kubeconfig, "-o", "token"},
+		args...)...)
 	return strings.TrimSpace(out), err
 }
 
@@ -95,8 +98,9 @@ func (s Site) StartAgent(ctx context.Context, c *Center, name, kubeconfig string
 
 // ResumeAgent starts `skerry agent` with what it enrolled with before.
 func (s Site) ResumeAgent(parent, name, kubeconfig string, args ...string) (*Process, error) {
-	return Start(s.Dir, "agent-"+name, nil, s.Skerry, append([]string{"agent", "--data-dir", filepath.Join(s.Dir, "agent-"+name),
-		"--parent", "https://" + parent, "--name", name, "--kubeconfig", kubeconfig}, args...)...)
+	return Start(s.Dir, "agent-"+name, nil, s.Skerry,
+		append([]string{"agent", "--data-dir", filepath.Join(s.Dir, "agent-"+name),
+			"--parent", "https://" + parent, "--name", name, "--kubeconfig", kubeconfig}, args...)...)
 }
 
 // SpaceKubeconfig writes a kubeconfig for a space and returns its path.
@@ -124,7 +128,8 @@ func (s Site) RunWithInput(ctx context.Context, input, program string, args ...s
 		cmd.Stdin = strings.NewReader(input)
 	}
 	if err := cmd.Run(); err != nil {
-		return stdout.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(program), strings.Join(args, " "), err, strings.TrimSpace(stderr.String()))
+		return stdout.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(program), strings.Join(args, " "), err,
+			strings.TrimSpace(stderr.String()))
 	}
 	return stdout.String(), nil
 }
@@ -136,7 +141,8 @@ func (s Site) K(ctx context.Context, kubeconfig string, args ...string) (string,
 
 // Apply runs `kubectl apply` on a manifest.
 func (s Site) Apply(ctx context.Context, kubeconfig, manifest string, args ...string) (string, error) {
-	return s.RunWithInput(ctx, manifest, s.Kubectl, append([]string{"--kubeconfig", kubeconfig, "apply", "-f", "-"}, args...)...)
+	return s.RunWithInput(ctx, manifest, s.Kubectl, append([]string{"--kubeconfig", kubeconfig, "apply", "-f", "-"},
+		args...)...)
 }
 
 // Until runs check every 100 ms until it returns nil, and returns its last error when the time is

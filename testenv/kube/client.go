@@ -89,7 +89,8 @@ func (c *Client) Apply(ctx context.Context, stream []byte) error {
 		if err != nil {
 			return err
 		}
-		_, err = c.do(ctx, http.MethodPatch, path+"?fieldManager=testenv&force=true", "application/apply-patch+yaml", document)
+		_, err = c.do(ctx, http.MethodPatch, path+"?fieldManager=testenv&force=true", "application/apply-patch+yaml",
+			document)
 		if err != nil {
 			return fmt.Errorf("apply %s %s: %w", o.Kind, o.Metadata.Name, err)
 		}

@@ -128,7 +128,8 @@ func (t *tracer) run() (int, error) {
 // shift corrects what a thread is about to be told of the time.
 func (t *tracer) shift(thread int) {
 	var regs syscall.PtraceRegs
-	if syscall.PtraceGetRegs(thread, &regs) != nil || regs.Orig_rax != sysClockGettime || regs.Rdi != clockOfDay || regs.Rax != 0 {
+	if syscall.PtraceGetRegs(thread, &regs) != nil || regs.Orig_rax != sysClockGettime || regs.Rdi != clockOfDay ||
+		regs.Rax != 0 {
 		return // another call, or one that begins: its answer is not there yet
 	}
 	if t.behind == 0 || t.right() {

@@ -90,7 +90,8 @@ func (r *runner) cluster(ts *testscript.TestScript, neg bool, args []string) {
 		if verb == "up" {
 			name := rest[len(rest)-1]
 			ts.Defer(func() {
-				if one, err := (&exec.Cmd{Path: r.shared.testenv, Args: []string{"testenv", "list"}, Env: r.shared.env}).Output(); err == nil && listed(string(one), name) {
+				if one, err := (&exec.Cmd{Path: r.shared.testenv, Args: []string{"testenv", "list"},
+					Env: r.shared.env}).Output(); err == nil && listed(string(one), name) {
 					ts.Check(r.shared.run("down", name))
 				}
 			})

@@ -76,7 +76,8 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 			return
 		}
 		if time.Since(began) > limit {
-			ts.Fatalf("not after %s (%d attempts): %q\nlast outcome: %v\n[stdout]\n%s[stderr]\n%s", limit, attempts, args[1], err, stdout, stderr)
+			ts.Fatalf("not after %s (%d attempts): %q\nlast outcome: %v\n[stdout]\n%s[stderr]\n%s", limit, attempts,
+				args[1], err, stdout, stderr)
 		}
 		time.Sleep(pollInterval)
 	}

@@ -135,7 +135,8 @@ func newRunner(t *testing.T) *runner {
 	r := &runner{
 		shared: newSharedClusters(testenv, state),
 		state:  state,
-		path:   strings.Join([]string{bin, strings.TrimSpace(string(output)), os.Getenv("PATH")}, string(os.PathListSeparator)),
+		path: strings.Join([]string{bin, strings.TrimSpace(string(output)), os.Getenv("PATH")},
+			string(os.PathListSeparator)),
 	}
 	t.Cleanup(func() {
 		defer owner.Release()

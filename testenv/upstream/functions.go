@@ -88,7 +88,8 @@ func (r *run) functions(ctx context.Context) error {
 func (r *run) function(ctx context.Context, name string) Result {
 	ctx, cancel := context.WithTimeout(ctx, functionLimit)
 	defer cancel()
-	x := Result{Space: "kubectl-" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "run_"), "_", "-")), Test: name, State: "failed"}
+	x := Result{Space: "kubectl-" + strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "run_"), "_", "-")),
+		Test: name, State: "failed"}
 	began := time.Now()
 	x.At = filepath.Join(r.logs, name+".log")
 	output, err := r.call(ctx, x.Space, name)
@@ -124,7 +125,8 @@ func (r *run) call(ctx context.Context, space, name string) ([]byte, error) {
 		return nil, err
 	}
 	cmd := exec.CommandContext(ctx, "bash", filepath.Join(r.Lists, "kubectl.sh"))
-	cmd.Env = append(os.Environ(), "UPSTREAM="+r.Upstream, "PROGRAMS="+r.Built, "SERVER="+server, "TOKEN="+strings.TrimSpace(token), "FUNCTION="+name)
+	cmd.Env = append(os.Environ(), "UPSTREAM="+r.Upstream, "PROGRAMS="+r.Built, "SERVER="+server, "TOKEN="+
+		strings.TrimSpace(token), "FUNCTION="+name)
 	var output bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &output, &output
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
@@ -161,7 +163,8 @@ func serverOf(kubeconfig string) (string, error) {
 func lastError(output string) string {
 	lines := strings.Split(strings.TrimSpace(output), "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
-		if strings.Contains(lines[i], "FAIL!") || strings.Contains(lines[i], "exited with status") || strings.Contains(lines[i], "rror") {
+		if strings.Contains(lines[i], "FAIL!") || strings.Contains(lines[i], "exited with status") ||
+			strings.Contains(lines[i], "rror") {
 			return lines[i]
 		}
 	}

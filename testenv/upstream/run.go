@@ -66,7 +66,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := errors.Join(os.RemoveAll(logs), os.MkdirAll(logs, 0o755)); err != nil {
 		return fmt.Errorf("make a directory for logs: %w", err)
 	}
-	r := &run{Options: o, Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: filepath.Join(o.Built, "kubectl"), Dir: dir}, logs: logs}
+	r := &run{Options: o, Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: filepath.Join(o.Built,
+		"kubectl"), Dir: dir}, logs: logs}
 	if r.center, err = r.StartCenter(ctx, "center", ""); err != nil {
 		return err
 	}

@@ -74,9 +74,11 @@ func (r *run) suite(ctx context.Context, space, list string, of int) (all []Resu
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.CommandContext(ctx, filepath.Join(r.Built, "ginkgo"), "--procs="+strconv.Itoa(r.Procs), "--no-color", "--timeout=4h",
+	cmd := exec.CommandContext(ctx, filepath.Join(r.Built, "ginkgo"), "--procs="+strconv.Itoa(r.Procs), "--no-color",
+		"--timeout=4h",
 		"--poll-progress-after=10m", filepath.Join(r.Built, "specs.test"), "--",
-		"--kubeconfig="+kubeconfig, "--provider=skeleton", "--e2e-verify-service-account=false", "--allowed-not-ready-nodes=-1",
+		"--kubeconfig="+kubeconfig, "--provider=skeleton", "--e2e-verify-service-account=false",
+		"--allowed-not-ready-nodes=-1",
 		"--minStartupPods=-1", "--num-nodes=0", "--dump-logs-on-failure=false", "--kubectl-path="+r.Site.Kubectl)
 	cmd.Env = append(os.Environ(), "SKERRY_CONFORMANCE_SPECS="+list, "SKERRY_CONFORMANCE_RESULTS="+results)
 	cmd.Stdout, cmd.Stderr, cmd.Dir = log, log, r.Dir

@@ -81,7 +81,8 @@ func readAll(ctx context.Context, kube *drive.Kube) (map[string]shape, error) {
 		if err != nil {
 			continue // not the walk's
 		}
-		out[item.Metadata.Namespace+"/"+item.Metadata.Name] = shape{version: version, exists: true, pin: item.Metadata.Labels[pinLabel],
+		out[item.Metadata.Namespace+"/"+item.Metadata.Name] = shape{version: version, exists: true,
+			pin:        item.Metadata.Labels[pinLabel],
 			everywhere: item.Metadata.Labels[everywhere] != ""}
 	}
 	return out, nil

@@ -78,16 +78,19 @@ func took(as map[string]time.Time, whole time.Time, site string) (longest time.D
 
 // tellSlow tells what happened when in a cycle that took long, what the agents said, and what each
 // site waited for at the end.
-func (w *walk) tellSlow(c cycle, as map[string]time.Time, awaited map[string][]difference, mended []time.Time, stopped time.Time) {
+func (w *walk) tellSlow(c cycle, as map[string]time.Time, awaited map[string][]difference, mended []time.Time,
+	stopped time.Time) {
 	at := func(t time.Time) string { return t.UTC().Format("15:04:05.000") }
 	for i, f := range c.faults {
 		fmt.Fprintf(w.Log, "   %s: mended at %s\n", f, at(mended[i]))
 	}
 	fmt.Fprintf(w.Log, "   the last write at %s\n", at(stopped))
 	for site, is := range as {
-		fmt.Fprintf(w.Log, "   %s: as the model says at %s; the end of its agent's log:\n%s\n", site, at(is), w.lab.tail(site))
+		fmt.Fprintf(w.Log, "   %s: as the model says at %s; the end of its agent's log:\n%s\n", site, at(is),
+			w.lab.tail(site))
 		if end := awaited[site]; len(end) > 0 {
-			fmt.Fprintf(w.Log, "   one of the %d objects that it waited for at the end, %s:\n%s\n", len(end), end[0], strings.Join(last(w.history.of(end[0].key), 10), "\n"))
+			fmt.Fprintf(w.Log, "   one of the %d objects that it waited for at the end, %s:\n%s\n", len(end), end[0],
+				strings.Join(last(w.history.of(end[0].key), 10), "\n"))
 		}
 	}
 }

@@ -55,7 +55,8 @@ func (v verdict) faultless() bool {
 func newJudge(sites []string, tell func(key, format string, args ...any)) *judge {
 	j := &judge{sites: map[string]*view{}, tell: tell}
 	for _, s := range sites {
-		j.sites[s] = &view{present: map[string]seen{}, highest: map[string]int{}, mayAdd: map[string]bool{}, mayDelete: map[string]bool{}}
+		j.sites[s] = &view{present: map[string]seen{}, highest: map[string]int{}, mayAdd: map[string]bool{},
+			mayDelete: map[string]bool{}}
 	}
 	return j
 }
@@ -96,7 +97,8 @@ type configMap struct {
 // event judges one event of a site's watch.
 func (j *judge) event(site, typ string, at time.Time, raw json.RawMessage) {
 	var o configMap
-	if json.Unmarshal(raw, &o) != nil || !strings.HasPrefix(o.Metadata.Namespace, "walk-") || !strings.HasPrefix(o.Metadata.Name, "o-") {
+	if json.Unmarshal(raw, &o) != nil || !strings.HasPrefix(o.Metadata.Namespace, "walk-") ||
+		!strings.HasPrefix(o.Metadata.Name, "o-") {
 		return
 	}
 	key := o.Metadata.Namespace + "/" + o.Metadata.Name
@@ -106,7 +108,8 @@ func (j *judge) event(site, typ string, at time.Time, raw json.RawMessage) {
 	j.found.Events++
 	v := j.sites[site]
 	have, present := v.present[key]
-	j.tell(key, "%s: %s version %d uid %.8s resourceVersion %s", site, typ, version, o.Metadata.UID, o.Metadata.ResourceVersion)
+	j.tell(key, "%s: %s version %d uid %.8s resourceVersion %s", site, typ, version, o.Metadata.UID,
+		o.Metadata.ResourceVersion)
 	revision, err := strconv.ParseInt(o.Metadata.ResourceVersion, 10, 64)
 	if err == nil && revision <= v.newest {
 		j.repeat("%s: %s of %s at %s again, resourceVersion %d", at.UTC().Format("15:04:05.000"), typ, key, site, revision)
@@ -125,7 +128,8 @@ func (j *judge) event(site, typ string, at time.Time, raw json.RawMessage) {
 	case version < v.highest[key]:
 		j.accuse(&j.found.WentBack, key, "%s at %s went back from version %d to %d", key, site, v.highest[key], version)
 	case present && have.uid == o.Metadata.UID && have.version == version:
-		j.accuse(&j.found.WrittenTwice, key, "version %d of %s was written again at %s: %s", version, key, site, differing(have.raw, raw))
+		j.accuse(&j.found.WrittenTwice, key, "version %d of %s was written again at %s: %s", version, key, site,
+			differing(have.raw, raw))
 	}
 	v.highest[key] = max(version, v.highest[key])
 	v.present[key] = seen{uid: o.Metadata.UID, version: version, raw: raw}

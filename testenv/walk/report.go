@@ -11,14 +11,18 @@ import (
 // report prints the figures, and what was found with the history of the objects that it concerns.
 func (w *walk) report(took time.Duration) error {
 	v := w.judge.verdict()
-	note := fmt.Sprintf("seed %d: %d cycles in %.0f s; %d cuts in silence, %d links down, kill -9 of agents %d, of the center %d; %d writes to the space, %d events at %d sites with %d objects",
-		w.Seed, w.cycles, took.Seconds(), w.done[cutSilent], w.done[cutLink], w.done[killAgent], w.done[killCenter], w.wrote.Load(), v.Events, len(w.model.sites), w.Objects)
+	note := fmt.Sprintf("seed %d: %d cycles in %.0f s; %d cuts in silence, %d links down, kill -9 of agents %d, of the "+
+		"center %d; %d writes to the space, %d events at %d sites with %d objects",
+		w.Seed, w.cycles, took.Seconds(), w.done[cutSilent], w.done[cutLink], w.done[killAgent], w.done[killCenter],
+		w.wrote.Load(), v.Events, len(w.model.sites), w.Objects)
 	n := w.done[cutSilent] + w.done[cutLink] + w.done[killAgent] + w.done[killCenter]
 	lines := []figure.Line{
 		{Figure: "walk-lost", Value: float64(v.Lost), Goal: figure.Of(0), N: n, Note: note},
 		{Figure: "walk-resurrected", Value: float64(v.Resurrected + v.WentBack), Goal: figure.Of(0), N: n},
 		{Figure: "walk-wrongly-deleted", Value: float64(v.WronglyDeleted), Goal: figure.Of(0), N: n},
-		{Figure: "walk-written-twice", Value: float64(v.WrittenTwice), Goal: figure.Of(0), N: n, Note: fmt.Sprintf("versions of an object that a target was written again; %d events were told twice, %d not at all", v.Repeated, v.Untold)},
+		{Figure: "walk-written-twice", Value: float64(v.WrittenTwice), Goal: figure.Of(0), N: n,
+			Note: fmt.Sprintf("versions of an object that a target was written again; %d events were told twice, "+
+				"%d not at all", v.Repeated, v.Untold)},
 	}
 	for _, k := range []kind{cutSilent, cutLink, killAgent, killCenter} {
 		if times := w.converged[k]; len(times) > 0 {

@@ -113,7 +113,8 @@ func (l *lab) inside(host, name string, program ...string) (*drive.Process, erro
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.starts++
-	p, err := drive.Start(l.Dir, fmt.Sprintf("%s.%d", name, l.starts), nil, l.Testenv, append([]string{"net", "exec", l.network, host, "--"}, program...)...)
+	p, err := drive.Start(l.Dir, fmt.Sprintf("%s.%d", name, l.starts), nil, l.Testenv,
+		append([]string{"net", "exec", l.network, host, "--"}, program...)...)
 	if err == nil {
 		l.processes[host] = p
 	}
@@ -131,7 +132,8 @@ func (l *lab) startCenter(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	p, err := l.inside(centerHost, "center", l.Skerry, "center", "--data-dir", filepath.Join(l.Dir, "center"), "--listen", "0.0.0.0:"+port,
+	p, err := l.inside(centerHost, "center", l.Skerry, "center", "--data-dir", filepath.Join(l.Dir, "center"),
+		"--listen", "0.0.0.0:"+port,
 		"--advertise", host, "--advertise", inner)
 	if err != nil {
 		return 0, err
@@ -143,8 +145,9 @@ func (l *lab) startCenter(ctx context.Context) (time.Duration, error) {
 }
 
 func (l *lab) startAgent(site string, more ...string) error {
-	_, err := l.inside(site, "agent-"+site, append([]string{l.Skerry, "agent", "--data-dir", filepath.Join(l.Dir, "agent-"+site),
-		"--parent", "https://" + l.listen, "--name", site, "--kubeconfig", l.configs[site]}, more...)...)
+	_, err := l.inside(site, "agent-"+site,
+		append([]string{l.Skerry, "agent", "--data-dir", filepath.Join(l.Dir, "agent-"+site),
+			"--parent", "https://" + l.listen, "--name", site, "--kubeconfig", l.configs[site]}, more...)...)
 	return err
 }
 
@@ -164,7 +167,8 @@ func (l *lab) dead() error {
 	for _, p := range l.processes {
 		select {
 		case <-p.Exited():
-			errs = append(errs, fmt.Errorf("%s ended by itself (%v); the end of its log:\n%s", p.Name, p.Err(), drive.Tail(p.Log, 12)))
+			errs = append(errs, fmt.Errorf("%s ended by itself (%v); the end of its log:\n%s", p.Name, p.Err(),
+				drive.Tail(p.Log, 12)))
 		default:
 		}
 	}

@@ -67,8 +67,10 @@ func Run(ctx context.Context, o Options) (err error) {
 	for i := range o.Sites {
 		sites = append(sites, fmt.Sprintf("site-%c", 'a'+i))
 	}
-	w := &walk{Options: o, history: newHistory(), converged: map[kind][]time.Duration{}, done: map[kind]int{}, model: newModel(sites, namespaces, o.Objects),
-		lab: &lab{Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}, network: "walk", sites: sites,
+	w := &walk{Options: o, history: newHistory(), converged: map[kind][]time.Duration{}, done: map[kind]int{},
+		model: newModel(sites, namespaces, o.Objects),
+		lab: &lab{Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}, network: "walk",
+			sites:   sites,
 			configs: map[string]string{}, processes: map[string]*drive.Process{}}}
 	w.judge = newJudge(sites, w.history.object)
 	w.say("seed %d", o.Seed)
@@ -108,7 +110,10 @@ func (w *walk) all(ctx context.Context) error {
 		kube.Resumed = func(_, version string) { w.say("the watch of %s goes on behind %s", s, version) }
 		began := make(chan struct{})
 		watching.Go(func() {
-			err := kube.Watch(ctx, "/api/v1/configmaps", began, func(typ string, at time.Time, obj json.RawMessage) { w.judge.event(s, typ, at, obj) })
+			err := kube.Watch(ctx, "/api/v1/configmaps", began, func(typ string, at time.Time,
+				obj json.RawMessage) {
+				w.judge.event(s, typ, at, obj)
+			})
 			if ctx.Err() == nil {
 				cancel(fmt.Errorf("watch the cluster of %s: %w", s, err))
 			}
@@ -122,7 +127,8 @@ func (w *walk) all(ctx context.Context) error {
 	if err := w.fill(ctx); err != nil {
 		return errors.Join(err, context.Cause(ctx))
 	}
-	p := &planner{random: rand.New(rand.NewPCG(w.Seed, 0)), sites: w.model.sites, spaces: w.model.namespaceNames(), from: w.model.anchors(), to: w.Objects,
+	p := &planner{random: rand.New(rand.NewPCG(w.Seed, 0)), sites: w.model.sites, spaces: w.model.namespaceNames(),
+		from: w.model.anchors(), to: w.Objects,
 		partitions: w.Partitions, kills: w.Kills}
 	began := time.Now()
 	for p.partitions+p.kills > 0 && (w.Limit == 0 || time.Since(began) < w.Limit) {
@@ -148,11 +154,12 @@ func (w *walk) fill(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := w.lab.space.Create(ctx, "/apis/skerry.dev/v1alpha1/placements", map[string]any{"apiVersion": "skerry.dev/v1alpha1", "kind": "Placement",
-		"metadata": map[string]any{"name": everywhere}, "spec": map[string]any{
-			"objects": []any{map[string]any{"apiGroup": "", "resources": []any{"configmaps"}, "labelSelector": map[string]any{
-				"matchLabels": map[string]any{everywhere: "yes"}}}},
-			"targets": map[string]any{"selectors": []any{map[string]any{}}}}}); err != nil {
+	if err := w.lab.space.Create(ctx, "/apis/skerry.dev/v1alpha1/placements",
+		map[string]any{"apiVersion": "skerry.dev/v1alpha1", "kind": "Placement",
+			"metadata": map[string]any{"name": everywhere}, "spec": map[string]any{
+				"objects": []any{map[string]any{"apiGroup": "", "resources": []any{"configmaps"}, "labelSelector": map[string]any{
+					"matchLabels": map[string]any{everywhere: "yes"}}}},
+				"targets": map[string]any{"selectors": []any{map[string]any{}}}}}); err != nil {
 		return err
 	}
 	all := cycle{}

@@ -153,7 +153,8 @@ func (w *walk) move(ctx context.Context, namespace, site string) error {
 }
 
 func (w *walk) label(ctx context.Context, namespace, site string) error {
-	return w.lab.space.MergePatch(ctx, "/api/v1/namespaces/"+namespace, map[string]any{"metadata": map[string]any{"labels": map[string]any{pinLabel: site}}})
+	return w.lab.space.MergePatch(ctx, "/api/v1/namespaces/"+namespace,
+		map[string]any{"metadata": map[string]any{"labels": map[string]any{pinLabel: site}}})
 }
 
 // settleSpace finds out what became of writes without an answer, when the center is back. It tells
@@ -177,7 +178,8 @@ func (w *walk) settleSpace(ctx context.Context) (wrote bool, err error) {
 			w.history.object(o.key(), "space: the write without an answer was not made")
 			o.shape = o.before
 		default:
-			w.judge.lostInSpace(o.key(), fmt.Sprintf("the space has %+v of %s, acknowledged was %+v", is, o.key(), visible(want)))
+			w.judge.lostInSpace(o.key(), fmt.Sprintf("the space has %+v of %s, acknowledged was %+v", is, o.key(),
+				visible(want)))
 		}
 		o.unknown = false
 	}

@@ -128,7 +128,8 @@ func leaveOut(ctx context.Context, obj metav1.Object, name, was string, had bool
 		ctx,
 		"",
 		fmt.Sprintf(
-			"metadata.annotations[%s]: only the center writes this annotation, so it was left out; to choose a target set the label %s, or use a Placement",
+			"metadata.annotations[%s]: only the center writes this annotation, so it was left out; to choose a target "+
+				"set the label %s, or use a Placement",
 			name,
 			v1alpha1.LabelTarget,
 		),

@@ -61,5 +61,6 @@ func (Creators) Admit(ctx context.Context, a admission.Attributes, _ admission.O
 }
 
 var errCreator = errors.New(
-	"metadata.annotations[" + v1alpha1.AnnotationCreator + "]: only the center writes it; who is admin of a space stands in its ClusterRoleBindings",
+	"metadata.annotations[" + v1alpha1.AnnotationCreator + "]: only the center writes it; who is admin of a space " +
+		"stands in its ClusterRoleBindings",
 )

@@ -136,7 +136,8 @@ const secretTokenLife = 100 * 365 * 24 * time.Hour
 // SecretToken returns a token of a ServiceAccount that is bound to a Secret of its namespace. Both
 // are given with their names and UIDs.
 func (t *Tokens) SecretToken(ctx context.Context, account, secret metav1.ObjectMeta) (string, error) {
-	claims, private, err := serviceaccount.Claims(api.ServiceAccount{ObjectMeta: account}, nil, &api.Secret{ObjectMeta: secret}, nil,
+	claims, private, err := serviceaccount.Claims(api.ServiceAccount{ObjectMeta: account}, nil,
+		&api.Secret{ObjectMeta: secret}, nil,
 		int64(secretTokenLife/time.Second), 0, []string{Audience})
 	if err != nil {
 		return "", err

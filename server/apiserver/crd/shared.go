@@ -64,7 +64,8 @@ func (s *sharedDefinitions) of(
 		Spec:       crd.Spec,
 	}
 	one.Status.AcceptedNames = crd.Status.AcceptedNames
-	for _, kind := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.NamesAccepted, apiextensionsv1.Established, apiextensionsv1.Terminating} {
+	for _, kind := range []apiextensionsv1.CustomResourceDefinitionConditionType{apiextensionsv1.NamesAccepted,
+		apiextensionsv1.Established, apiextensionsv1.Terminating} {
 		for _, c := range crd.Status.Conditions { // in whatever order they came
 			if c.Type == kind {
 				// Without its time: trimDefinition says why.

@@ -75,10 +75,12 @@ func nodeOf(w store.Write) *api.Node {
 	}
 	cluster := fields.Map(o, "status", "cluster")
 	info := &n.Status.NodeInfo
-	info.OperatingSystem, info.Architecture = fields.String(cluster, "operatingSystem"), fields.String(cluster, "architecture")
+	info.OperatingSystem, info.Architecture = fields.String(cluster, "operatingSystem"),
+		fields.String(cluster, "architecture")
 	info.KubeletVersion = fields.String(o, "status", "kubernetesVersion")
 	n.Labels["kubernetes.io/hostname"] = w.Key.Name
-	for label, v := range map[string]string{"kubernetes.io/os": info.OperatingSystem, "kubernetes.io/arch": info.Architecture} {
+	for label, v := range map[string]string{"kubernetes.io/os": info.OperatingSystem,
+		"kubernetes.io/arch": info.Architecture} {
 		if v != "" {
 			n.Labels[label] = v
 		}
@@ -110,7 +112,8 @@ func ready(o map[string]any) api.NodeCondition {
 	for is := range fields.Maps(o, "status", "conditions") {
 		if is["type"] == v1alpha1.ConditionTargetReachable && is["status"] == "False" && c.Status == api.ConditionTrue {
 			c.Status, c.Reason = api.ConditionFalse, "ClusterUnreachable"
-			c.Message, c.LastTransitionTime = "the site is connected, and its cluster does not answer", timeAt(is, "lastTransitionTime")
+			c.Message, c.LastTransitionTime = "the site is connected, and its cluster does not answer",
+				timeAt(is, "lastTransitionTime")
 		}
 	}
 	return c

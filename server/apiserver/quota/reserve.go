@@ -66,7 +66,8 @@ func (s *spaceUse) full(k store.Key) (what string, has, may int64) {
 
 func errQuota(space, what string, has, may int64) error {
 	return fmt.Errorf(
-		"space %s has used up spec.quota.%s (%d of %d): delete what is not needed, or ask an admin of the center for more (kubectl edit space %s, in root)",
+		"space %s has used up spec.quota.%s (%d of %d): delete what is not needed, or ask an admin of the center for "+
+			"more (kubectl edit space %s, in root)",
 		space,
 		what,
 		has,

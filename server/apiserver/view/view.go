@@ -83,7 +83,8 @@ func refused(w http.ResponseWriter, resp *http.Response, info *apirequest.Reques
 	text, err := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
 	var said metav1.Status
 	if err != nil || json.Unmarshal(text, &said) != nil || said.Kind != "Status" {
-		said = *response.Status(int32(resp.StatusCode), metav1.StatusReasonUnknown, "the site has refused this, and does not say why")
+		said = *response.Status(int32(resp.StatusCode), metav1.StatusReasonUnknown,
+			"the site has refused this, and does not say why")
 	}
 	if !info.IsResourceRequest {
 		w.Header().Set("Warning", "299 - "+strconv.QuoteToASCII(said.Message))

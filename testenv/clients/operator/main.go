@@ -20,7 +20,8 @@ import (
 
 func main() {
 	namespace := flag.String("lease-namespace", "default", "the namespace of the lease that instances lead by")
-	address := flag.String("webhooks", "", "HOST:PORT at which it serves webhooks, with a certificate that it leaves in ./certificate; empty for none")
+	address := flag.String("webhooks", "", "HOST:PORT at which it serves webhooks, with a certificate that it leaves "+
+		"in ./certificate; empty for none")
 	flag.Parse()
 	log := slog.New(slog.NewTextHandler(os.Stderr, nil))
 	ctrl.SetLogger(logr.FromSlogHandler(log.Handler()))
@@ -43,8 +44,9 @@ func run(namespace, address string) error {
 	lease, renew, retry := 4*time.Second, 3*time.Second, time.Second
 	options := ctrl.Options{
 		Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, HealthProbeBindAddress: "0",
-		LeaderElection: true, LeaderElectionID: "website-operator", LeaderElectionNamespace: namespace, LeaderElectionReleaseOnCancel: true,
-		LeaseDuration: &lease, RenewDeadline: &renew, RetryPeriod: &retry,
+		LeaderElection: true, LeaderElectionID: "website-operator", LeaderElectionNamespace: namespace,
+		LeaderElectionReleaseOnCancel: true,
+		LeaseDuration:                 &lease, RenewDeadline: &renew, RetryPeriod: &retry,
 	}
 	if address != "" {
 		if options.WebhookServer, err = webhookServer(address, "certificate"); err != nil {

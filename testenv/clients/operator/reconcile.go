@@ -58,14 +58,17 @@ func (r *reconciler) Reconcile(ctx context.Context, q ctrl.Request) (ctrl.Result
 // parts are the objects that a Website owns.
 func (r *reconciler) parts(w *website) []runtime.ApplyConfiguration {
 	labels := map[string]string{"website": w.Name}
-	owner := metaac.OwnerReference().WithAPIVersion(groupVersion.String()).WithKind("Website").WithName(w.Name).WithUID(w.UID).
+	owner := metaac.OwnerReference().WithAPIVersion(groupVersion.String()).WithKind("Website").WithName(
+		w.Name).WithUID(w.UID).
 		WithController(true).WithBlockOwnerDeletion(true)
 	container := coreac.Container().WithName("web").WithImage(w.Spec.Image).WithArgs("serve").
 		WithEnvFrom(coreac.EnvFromSource().WithConfigMapRef(coreac.ConfigMapEnvSource().WithName(w.Name)))
 	return []runtime.ApplyConfiguration{
-		coreac.ConfigMap(w.Name, w.Namespace).WithLabels(labels).WithOwnerReferences(owner).WithData(map[string]string{"TEXT": w.Spec.Text}),
-		coreac.Service(w.Name, w.Namespace).WithLabels(labels).WithOwnerReferences(owner).WithSpec(coreac.ServiceSpec().WithSelector(labels).
-			WithPorts(coreac.ServicePort().WithPort(80).WithTargetPort(intstr.FromInt32(8080)))),
+		coreac.ConfigMap(w.Name, w.Namespace).WithLabels(labels).WithOwnerReferences(owner).WithData(
+			map[string]string{"TEXT": w.Spec.Text}),
+		coreac.Service(w.Name, w.Namespace).WithLabels(labels).WithOwnerReferences(owner).WithSpec(
+			coreac.ServiceSpec().WithSelector(labels).
+				WithPorts(coreac.ServicePort().WithPort(80).WithTargetPort(intstr.FromInt32(8080)))),
 		appsac.Deployment(w.Name, w.Namespace).WithLabels(labels).WithOwnerReferences(owner).WithSpec(appsac.DeploymentSpec().
 			WithReplicas(w.Spec.Replicas).WithSelector(metaac.LabelSelector().WithMatchLabels(labels)).
 			WithTemplate(coreac.PodTemplateSpec().WithLabels(labels).WithSpec(coreac.PodSpec().WithContainers(container)))),
@@ -78,9 +81,11 @@ func (r *reconciler) report(ctx context.Context, w *website) error {
 	if err := r.client.Get(ctx, client.ObjectKeyFromObject(w), d); err != nil {
 		return client.IgnoreNotFound(err)
 	}
-	ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Starting", ObservedGeneration: w.Generation,
-		Message: fmt.Sprintf("%d of %d replicas", d.Status.ReadyReplicas, w.Spec.Replicas)}
-	if d.Status.ReadyReplicas == w.Spec.Replicas && d.Status.ObservedGeneration == d.Generation && d.Status.UpdatedReplicas == w.Spec.Replicas {
+	ready := metav1.Condition{Type: "Ready", Status: metav1.ConditionFalse, Reason: "Starting",
+		ObservedGeneration: w.Generation,
+		Message:            fmt.Sprintf("%d of %d replicas", d.Status.ReadyReplicas, w.Spec.Replicas)}
+	if d.Status.ReadyReplicas == w.Spec.Replicas && d.Status.ObservedGeneration == d.Generation &&
+		d.Status.UpdatedReplicas == w.Spec.Replicas {
 		ready.Status, ready.Reason = metav1.ConditionTrue, "Serving"
 	}
 	changed := meta.SetStatusCondition(&w.Status.Conditions, ready)

@@ -60,7 +60,8 @@ func webhookServer(address, dir string) (webhook.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "tls.crt"), crt, 0o600), os.WriteFile(filepath.Join(dir, "tls.key"), key, 0o600))
+	err = errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, "tls.crt"), crt, 0o600),
+		os.WriteFile(filepath.Join(dir, "tls.key"), key, 0o600))
 	return webhook.NewServer(webhook.Options{Host: host, Port: number, CertDir: dir}), err
 }
 

@@ -25,7 +25,8 @@ func clockCommand() *cli.Command {
 			if c.NArg() == 0 {
 				return errors.New("want a COMMAND: testenv clock " + c.Command.ArgsUsage)
 			}
-			status, err := othertime.Run(othertime.Config{At: *c.Timestamp("at"), Until: c.String("until"), Command: c.Args().Slice()})
+			status, err := othertime.Run(othertime.Config{At: *c.Timestamp("at"), Until: c.String("until"),
+				Command: c.Args().Slice()})
 			if err == nil && status != 0 {
 				os.Exit(status) // what is wrong has been said by the program
 			}

@@ -28,7 +28,8 @@ func upCommand() *cli.Command {
 		Usage:     "start a cluster; the last line of its output is the path of the kubeconfig",
 		ArgsUsage: "--kind real|simulated NAME",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "kind", Value: string(cluster.Simulated), Usage: "`KIND`: real (needs root; pods run) or simulated"},
+			&cli.StringFlag{Name: "kind", Value: string(cluster.Simulated),
+				Usage: "`KIND`: real (needs root; pods run) or simulated"},
 			&cli.BoolFlag{Name: "persist", Usage: "keep the objects in a file that survives a restart"},
 			&cli.StringFlag{Name: "host", Usage: "run it in a host of a network: `NET/HOST`"},
 			&cli.IntFlag{Name: "nodes", Value: 1, Usage: "`NUMBER` of nodes of a simulated cluster"},
@@ -78,7 +79,8 @@ func downCommand() *cli.Command {
 		Name:      "down",
 		Usage:     "take a cluster down and leave nothing of it",
 		ArgsUsage: "NAME | --all",
-		Flags:     []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "take down all clusters and networks of the state directory, whoever started them"}},
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "take down all clusters and networks of the state " +
+			"directory, whoever started them"}},
 		Action: func(c *cli.Context) error {
 			if !c.Bool("all") {
 				state, name, err := named(c)

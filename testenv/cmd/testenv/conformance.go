@@ -18,7 +18,8 @@ func conformanceCommand() *cli.Command {
 			&cli.StringFlag{Name: "built", Value: "bin/conformance", Usage: "the directory with specs.test, ginkgo and kubectl"},
 			&cli.StringFlag{Name: "lists", Value: "testenv/conformance", Usage: "the directory with the declared tests"},
 			&cli.StringFlag{Name: "upstream", Usage: "the directory of Kubernetes' sources"},
-			&cli.IntSliceFlag{Name: "spaces", Value: cli.NewIntSlice(1, 3), Usage: "run the specs in so many spaces at once; 0: not"},
+			&cli.IntSliceFlag{Name: "spaces", Value: cli.NewIntSlice(1, 3),
+				Usage: "run the specs in so many spaces at once; 0: not"},
 			&cli.BoolFlag{Name: "site", Value: true, Usage: "run the specs that need a site"},
 			&cli.BoolFlag{Name: "kubectl", Value: true, Usage: "run kubectl's test functions"},
 			&cli.IntFlag{Name: "procs", Value: 2, Usage: "how many tests run side by side in a space"},
@@ -32,7 +33,8 @@ func conformanceCommand() *cli.Command {
 			if o.Testenv, err = os.Executable(); err != nil {
 				return err
 			}
-			for flag, path := range map[string]*string{"skerry": &o.Skerry, "built": &o.Built, "lists": &o.Lists, "summary": &o.Summary} {
+			for flag, path := range map[string]*string{"skerry": &o.Skerry, "built": &o.Built, "lists": &o.Lists,
+				"summary": &o.Summary} {
 				if *path, err = filepath.Abs(c.String(flag)); err != nil {
 					return err
 				}

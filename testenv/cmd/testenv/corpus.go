@@ -27,7 +27,8 @@ func corpusCommand() *cli.Command {
 				return err
 			}
 			o := corpus.Options{Skerry: skerry, Testenv: testenv, Kubectl: kubectl, Image: artifact.AppImage,
-				Helm: filepath.Join(filepath.Dir(kubectl), "helm"), Workers: c.Int("workers"), Limit: c.Duration("limit"), Out: c.App.Writer, Log: c.App.ErrWriter}
+				Helm: filepath.Join(filepath.Dir(kubectl), "helm"), Workers: c.Int("workers"), Limit: c.Duration("limit"),
+				Out: c.App.Writer, Log: c.App.ErrWriter}
 			for flag, path := range map[string]*string{"units": &o.Units, "summary": &o.Summary} {
 				if *path, err = filepath.Abs(c.String(flag)); err != nil {
 					return err

@@ -20,7 +20,8 @@ func faultCommands() []*cli.Command {
 			Name:      "cut",
 			Usage:     "drop every packet, in silence",
 			ArgsUsage: "NAME [--host HOST] [--one-way | --link] [--udp]",
-			Flags: []cli.Flag{host, oneWay, &cli.BoolFlag{Name: "link", Usage: "take the host's own link down instead, which it notices"},
+			Flags: []cli.Flag{host, oneWay, &cli.BoolFlag{Name: "link",
+				Usage: "take the host's own link down instead, which it notices"},
 				&cli.BoolFlag{Name: "udp", Usage: "drop UDP only"}},
 			Action: cut,
 		},
@@ -45,7 +46,8 @@ func faultCommands() []*cli.Command {
 			Name:      "delay",
 			Usage:     "let every packet take longer, as in 50ms; twice that is the round trip",
 			ArgsUsage: "NAME DURATION [--host HOST] [--one-way] [--jitter DURATION]",
-			Flags:     []cli.Flag{host, oneWay, &cli.DurationFlag{Name: "jitter", Usage: "and up to this `DURATION` more, at random"}},
+			Flags: []cli.Flag{host, oneWay, &cli.DurationFlag{Name: "jitter",
+				Usage: "and up to this `DURATION` more, at random"}},
 			Action: func(c *cli.Context) error {
 				delay, err := time.ParseDuration(c.Args().Get(1))
 				if err != nil || delay < 0 || c.Duration("jitter") < 0 {

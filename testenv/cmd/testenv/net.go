@@ -37,7 +37,8 @@ func netCommand() *cli.Command {
 				Flags:     []cli.Flag{&cli.BoolFlag{Name: "uplink", Usage: "the one where this machine reaches it"}},
 				Action:    netAddress,
 			},
-			{Name: "exec", Usage: "become a command that runs in a host", ArgsUsage: "NAME HOST -- COMMAND [ARGUMENT...]", Action: netExec},
+			{Name: "exec", Usage: "become a command that runs in a host",
+				ArgsUsage: "NAME HOST -- COMMAND [ARGUMENT...]", Action: netExec},
 		}, faultCommands()...),
 	}
 }
@@ -72,7 +73,8 @@ func netDown(c *cli.Context) error {
 	}
 	for _, one := range clusters {
 		if one.Place != nil && strings.HasPrefix(one.Place.Host, name+"/") {
-			return fmt.Errorf("cluster %s runs in %s: take it down first with: testenv down %s", one.Name, one.Place.Host, one.Name)
+			return fmt.Errorf("cluster %s runs in %s: take it down first with: testenv down %s", one.Name,
+				one.Place.Host, one.Name)
 		}
 	}
 	return nets.Down(c.Context, name)
@@ -186,7 +188,8 @@ func placeFor(state cluster.State, host string) (*cluster.Place, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &cluster.Place{Host: host, NetNS: h.NetNS, Address: h.Uplink.String(), Others: []string{h.Address.String()}}, nil
+	return &cluster.Place{Host: host, NetNS: h.NetNS, Address: h.Uplink.String(),
+		Others: []string{h.Address.String()}}, nil
 }
 
 func open() (cluster.State, fault.Nets, error) {

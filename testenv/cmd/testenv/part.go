@@ -15,7 +15,8 @@ func stopCommand() *cli.Command {
 		Usage:     "stop a part of a cluster, until start",
 		ArgsUsage: "[--part node|server] [--power-loss] NAME",
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "part", Value: string(cluster.Node), Usage: "`PART`: node or server (the control plane, with --persist only)"},
+			&cli.StringFlag{Name: "part", Value: string(cluster.Node), Usage: "`PART`: node or server (the control " +
+				"plane, with --persist only)"},
 			&cli.BoolFlag{Name: "power-loss", Usage: "end it at once, without a chance to end in order"},
 		},
 		Action: func(c *cli.Context) error {

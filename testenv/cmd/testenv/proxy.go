@@ -29,7 +29,8 @@ func proxyCommand() *cli.Command {
 			if to := c.String("to"); to != "" {
 				return forward(c.Context, c.String("listen"), to)
 			}
-			server := &http.Server{Addr: c.String("listen"), Handler: connectProxy(c.String("user")), ReadHeaderTimeout: 5 * time.Second}
+			server := &http.Server{Addr: c.String("listen"), Handler: connectProxy(c.String("user")),
+				ReadHeaderTimeout: 5 * time.Second}
 			go func() {
 				<-c.Context.Done()
 				server.Close()

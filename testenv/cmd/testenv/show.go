@@ -54,16 +54,19 @@ func demoCommand() *cli.Command {
 func benchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "bench", Usage: "measure the product; one JSON line a figure",
-		Flags: []cli.Flag{skerryFlag(), &cli.StringSliceFlag{Name: "figure", Usage: "apply, status, wire, flash, memory or spaces (default: all of these), or api, soak, streams or killed-streams"},
+		Flags: []cli.Flag{skerryFlag(), &cli.StringSliceFlag{Name: "figure", Usage: "apply, status, wire, flash, memory " +
+			"or spaces (default: all of these), or api, soak, streams or killed-streams"},
 			&cli.StringFlag{Name: "etcd", Value: "etcd", Usage: "the program etcd, for the figure api"},
-			&cli.DurationFlag{Name: "soak", Value: 2 * time.Hour, Usage: "how long the figure soak churns 1,000 objects and 3,000 pods"},
+			&cli.DurationFlag{Name: "soak", Value: 2 * time.Hour, Usage: "how long the figure soak churns 1,000 objects " +
+				"and 3,000 pods"},
 			&cli.IntFlag{Name: "streams", Value: 10_000, Usage: "how many streams the figure streams kills"}},
 		Action: func(c *cli.Context) error {
 			skerry, testenv, kubectl, err := programs(c)
 			if err != nil {
 				return err
 			}
-			return bench.Run(c.Context, bench.Options{Skerry: skerry, Testenv: testenv, Kubectl: kubectl, Etcd: c.String("etcd"), Figures: c.StringSlice("figure"),
+			return bench.Run(c.Context, bench.Options{Skerry: skerry, Testenv: testenv, Kubectl: kubectl,
+				Etcd: c.String("etcd"), Figures: c.StringSlice("figure"),
 				Soak: c.Duration("soak"), Streams: c.Int("streams"), Out: c.App.Writer, Log: c.App.ErrWriter})
 		},
 	}
@@ -86,8 +89,10 @@ func walkCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			return walk.Run(c.Context, walk.Options{Skerry: skerry, Testenv: testenv, Kubectl: kubectl, Seed: c.Uint64("seed"), Sites: c.Int("sites"),
-				Objects: c.Int("objects"), Partitions: c.Int("partitions"), Kills: c.Int("kills"), Limit: c.Duration("limit"), Keep: c.Bool("keep"),
+			return walk.Run(c.Context, walk.Options{Skerry: skerry, Testenv: testenv, Kubectl: kubectl,
+				Seed: c.Uint64("seed"), Sites: c.Int("sites"),
+				Objects: c.Int("objects"), Partitions: c.Int("partitions"), Kills: c.Int("kills"),
+				Limit: c.Duration("limit"), Keep: c.Bool("keep"),
 				Out: c.App.Writer, Log: c.App.ErrWriter})
 		},
 	}

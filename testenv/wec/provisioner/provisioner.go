@@ -69,7 +69,8 @@ func (p *Provisioner) Run(ctx context.Context) error {
 	}
 	core := p.shared.Core().V1()
 	storage := p.shared.Storage().V1().StorageClasses().Informer()
-	for _, informer := range []cache.SharedIndexInformer{core.PersistentVolumeClaims().Informer(), core.PersistentVolumes().Informer()} {
+	for _, informer := range []cache.SharedIndexInformer{core.PersistentVolumeClaims().Informer(),
+		core.PersistentVolumes().Informer()} {
 		if _, err := informer.AddEventHandler(handler); err != nil {
 			return err
 		}
@@ -146,7 +147,8 @@ func (p *Provisioner) reclaim(ctx context.Context, it item) error {
 	if err != nil {
 		return ignoreNotFound(err)
 	}
-	released := volume.Status.Phase == corev1.VolumeReleased && volume.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete
+	released := volume.Status.Phase == corev1.VolumeReleased &&
+		volume.Spec.PersistentVolumeReclaimPolicy == corev1.PersistentVolumeReclaimDelete
 	if !released || volume.Annotations[provisionedBy] != Name || volume.Spec.HostPath == nil {
 		return nil
 	}
