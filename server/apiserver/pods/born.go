@@ -1,11 +1,6 @@
 package pods
 
 import (
-	"context"
-
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/generic"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
@@ -16,6 +11,7 @@ import (
 	replicasetstore "k8s.io/kubernetes/pkg/registry/apps/replicaset/storage"
 	jobstore "k8s.io/kubernetes/pkg/registry/batch/job/storage"
 	claimstore "k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim/storage"
+	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
 	"skerry.dev/skerry/tunnel/exchange"
 )
@@ -49,11 +45,11 @@ func (b Born) NewRESTStorage(
 		for name, s := range storages {
 			switch r := s.(type) {
 			case *jobstore.REST:
-				storages[name] = &jobs{r, siteObjects{
-					sites: b.Sites, objects: r, kind: batch.Resource("jobs"), resource: exchange.Jobs}}
+				storages[name] = &jobs{upstreamJobs{r}, siteWrites{r, siteObjects{
+					sites: b.Sites, objects: r, kind: batch.Resource("jobs"), resource: exchange.Jobs}}}
 			case *replicasetstore.REST:
-				storages[name] = &replicaSets{r, siteObjects{
-					sites: b.Sites, objects: r, kind: apps.Resource("replicasets"), resource: exchange.ReplicaSets}}
+				storages[name] = &replicaSets{r, siteWrites{r, siteObjects{
+					sites: b.Sites, objects: r, kind: apps.Resource("replicasets"), resource: exchange.ReplicaSets}}}
 			}
 		}
 	}
@@ -66,123 +62,39 @@ func Claims(r *claimstore.REST, sites Sites) rest.Storage {
 	if sites == nil {
 		return r
 	}
-	return &claims{r, siteObjects{
-		sites: sites, objects: r, kind: api.Resource("persistentvolumeclaims"), resource: exchange.Claims}}
+	return &claims{r, siteWrites{r, siteObjects{
+		sites: sites, objects: r, kind: api.Resource("persistentvolumeclaims"), resource: exchange.Claims}}}
 }
 
-// jobs are Jobs, of which a CronJob makes some at its site.
-type jobs struct {
-	*jobstore.REST
-	at siteObjects
-}
+// The storages of mirrored kinds: upstream's, but for the writes, which a site carries out. Their
+// writes are those of siteWrites because these are promoted from a lesser depth than upstream's.
+type (
+	// podWrites are Pods.
+	podWrites struct {
+		*podstore.REST
+		siteWrites
+	}
 
-// Delete implements rest.GracefulDeleter.
-func (s *jobs) Delete(
-	ctx context.Context,
-	name string,
-	validate rest.ValidateObjectFunc,
-	o *metav1.DeleteOptions,
-) (runtime.Object, bool, error) {
-	return s.at.delete(ctx, s.REST, name, validate, o)
-}
+	// jobs are Jobs, of which a CronJob makes some at its site.
+	jobs struct {
+		upstreamJobs
+		siteWrites
+	}
 
-// DeleteCollection implements rest.CollectionDeleter.
-func (s *jobs) DeleteCollection(
-	ctx context.Context,
-	validate rest.ValidateObjectFunc,
-	o *metav1.DeleteOptions,
-	which *internalversion.ListOptions,
-) (runtime.Object, error) {
-	return s.at.deleteCollection(ctx, s.REST, validate, o, which)
-}
+	// upstreamJobs keeps the deletions that upstream defines for Jobs alone one step deeper.
+	upstreamJobs struct{ *jobstore.REST }
 
-// Update implements rest.Updater.
-func (s *jobs) Update(
-	ctx context.Context,
-	name string,
-	info rest.UpdatedObjectInfo,
-	create rest.ValidateObjectFunc,
-	validate rest.ValidateObjectUpdateFunc,
-	forceAllowCreate bool,
-	o *metav1.UpdateOptions,
-) (runtime.Object, bool, error) {
-	return s.at.update(ctx, s.REST, name, info, create, validate, forceAllowCreate, o)
-}
+	// replicaSets are ReplicaSets, which a Deployment makes at its site.
+	replicaSets struct {
+		*replicasetstore.REST
+		siteWrites
+	}
 
-// replicaSets are ReplicaSets, which a Deployment makes at its site.
-type replicaSets struct {
-	*replicasetstore.REST
-	at siteObjects
-}
+	// claims are claims, which templates of a workload make at its site.
+	claims struct {
+		*claimstore.REST
+		siteWrites
+	}
+)
 
-// Delete implements rest.GracefulDeleter.
-func (s *replicaSets) Delete(
-	ctx context.Context,
-	name string,
-	validate rest.ValidateObjectFunc,
-	o *metav1.DeleteOptions,
-) (runtime.Object, bool, error) {
-	return s.at.delete(ctx, s.REST, name, validate, o)
-}
-
-// DeleteCollection implements rest.CollectionDeleter.
-func (s *replicaSets) DeleteCollection(
-	ctx context.Context,
-	validate rest.ValidateObjectFunc,
-	o *metav1.DeleteOptions,
-	which *internalversion.ListOptions,
-) (runtime.Object, error) {
-	return s.at.deleteCollection(ctx, s.REST, validate, o, which)
-}
-
-// Update implements rest.Updater.
-func (s *replicaSets) Update(
-	ctx context.Context,
-	name string,
-	info rest.UpdatedObjectInfo,
-	create rest.ValidateObjectFunc,
-	validate rest.ValidateObjectUpdateFunc,
-	forceAllowCreate bool,
-	o *metav1.UpdateOptions,
-) (runtime.Object, bool, error) {
-	return s.at.update(ctx, s.REST, name, info, create, validate, forceAllowCreate, o)
-}
-
-// claims are claims, which templates of a workload make at its site.
-type claims struct {
-	*claimstore.REST
-	at siteObjects
-}
-
-// Delete implements rest.GracefulDeleter.
-func (s *claims) Delete(
-	ctx context.Context,
-	name string,
-	validate rest.ValidateObjectFunc,
-	o *metav1.DeleteOptions,
-) (runtime.Object, bool, error) {
-	return s.at.delete(ctx, s.REST, name, validate, o)
-}
-
-// DeleteCollection implements rest.CollectionDeleter.
-func (s *claims) DeleteCollection(
-	ctx context.Context,
-	validate rest.ValidateObjectFunc,
-	o *metav1.DeleteOptions,
-	which *internalversion.ListOptions,
-) (runtime.Object, error) {
-	return s.at.deleteCollection(ctx, s.REST, validate, o, which)
-}
-
-// Update implements rest.Updater.
-func (s *claims) Update(
-	ctx context.Context,
-	name string,
-	info rest.UpdatedObjectInfo,
-	create rest.ValidateObjectFunc,
-	validate rest.ValidateObjectUpdateFunc,
-	forceAllowCreate bool,
-	o *metav1.UpdateOptions,
-) (runtime.Object, bool, error) {
-	return s.at.update(ctx, s.REST, name, info, create, validate, forceAllowCreate, o)
-}
+var _ = []rest.StandardStorage{&podWrites{}, &jobs{}, &replicaSets{}, &claims{}}

@@ -25,11 +25,11 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// update changes labels and annotations of an object at its site when it was born there. The mirror
-// shows them when the site has reported them. Everything else of such an object is refused.
-func (s siteObjects) update(
+// Update implements rest.Updater. Labels and annotations of an object that was born at a site are
+// changed there. The mirror shows them when the site has reported them. Everything else of such an
+// object is refused.
+func (s siteWrites) Update(
 	ctx context.Context,
-	here storage,
 	name string,
 	info rest.UpdatedObjectInfo,
 	create rest.ValidateObjectFunc,
@@ -38,14 +38,14 @@ func (s siteObjects) update(
 	o *metav1.UpdateOptions,
 ) (runtime.Object, bool, error) {
 	if request.FromCenter(ctx) {
-		return here.Update(ctx, name, info, create, validate, forceAllowCreate, o)
+		return s.here.Update(ctx, name, info, create, validate, forceAllowCreate, o)
 	}
 	old, err := s.objects.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
 		return nil, false, unlessGone(err)
 	}
 	if err != nil || !born(ctx, old) {
-		return here.Update(ctx, name, info, create, validate, forceAllowCreate, o)
+		return s.here.Update(ctx, name, info, create, validate, forceAllowCreate, o)
 	}
 	obj, err := s.wanted(ctx, info, old)
 	if err != nil {

@@ -51,7 +51,7 @@ func Add(m map[string]rest.Storage, pods podstore.PodStorage, sites Sites) {
 	s := siteObjects{sites: sites, objects: pods.Pod, kind: api.Resource("pods")}
 	running := runningPods{pods.Pod}
 	pods.Exec.Store, pods.Attach.Store, pods.PortForward.Store = running, running, running
-	m["pods"] = &podWrites{REST: pods.Pod, at: s}
+	m["pods"] = &podWrites{pods.Pod, siteWrites{pods.Pod, s}}
 	m["pods/status"] = &podStatuses{statuses: m["pods/status"].(statuses), at: s}
 	m["pods/log"] = &podLogs{LogREST: pods.Log, at: s}
 	m["pods/exec"] = &podTalks{pods.Exec, s, exchange.Exec, execQuery}

@@ -30,30 +30,36 @@ type storage interface {
 	rest.Updater
 }
 
+// siteWrites has sites carry out the writes of objects that were born there, and here those of all
+// other objects.
+type siteWrites struct {
+	here storage
+	siteObjects
+}
+
 // born reports whether this request is a user's, about an object that a target reported.
 func born(ctx context.Context, obj runtime.Object) bool {
 	_, mirrored := metadata.Annotation(metadata.Of(obj), v1alpha1.AnnotationReportedFrom)
 	return mirrored && !request.FromCenter(ctx)
 }
 
-// delete deletes an object at its site when it was born there. The mirror goes when the site
-// reports that the object has gone.
-func (s siteObjects) delete(
+// Delete implements rest.GracefulDeleter. An object that was born at a site is deleted there. The
+// mirror goes when the site reports that the object has gone.
+func (s siteWrites) Delete(
 	ctx context.Context,
-	here storage,
 	name string,
 	validate rest.ValidateObjectFunc,
 	o *metav1.DeleteOptions,
 ) (runtime.Object, bool, error) {
 	if request.FromCenter(ctx) {
-		return here.Delete(ctx, name, validate, o)
+		return s.here.Delete(ctx, name, validate, o)
 	}
 	obj, err := s.objects.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, false, unlessGone(err)
 	}
 	if !born(ctx, obj) {
-		return here.Delete(ctx, name, validate, o)
+		return s.here.Delete(ctx, name, validate, o)
 	}
 	if o == nil {
 		o = &metav1.DeleteOptions{}
@@ -97,10 +103,10 @@ func ending(obj runtime.Object, o *metav1.DeleteOptions) runtime.Object {
 // endings is how many objects of a collection are deleted side by side.
 const endings = 8
 
-// deleteCollection deletes each object of a list as delete does. One that fails stops no other.
-func (s siteObjects) deleteCollection(
+// DeleteCollection implements rest.CollectionDeleter: it deletes each object of a list as Delete
+// does. One that fails stops no other.
+func (s siteWrites) DeleteCollection(
 	ctx context.Context,
-	here storage,
 	validate rest.ValidateObjectFunc,
 	o *metav1.DeleteOptions,
 	which *internalversion.ListOptions,
@@ -113,9 +119,9 @@ func (s siteObjects) deleteCollection(
 			now := int64(0)
 			o.GracePeriodSeconds = &now
 		}
-		return here.DeleteCollection(ctx, validate, o, which)
+		return s.here.DeleteCollection(ctx, validate, o, which)
 	}
-	list, err := here.List(ctx, which)
+	list, err := s.here.List(ctx, which)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +138,7 @@ func (s siteObjects) deleteCollection(
 	for i := range endings {
 		running.Go(func() {
 			for name := range names {
-				_, _, err := s.delete(ctx, here, name, validate, o.DeepCopy())
+				_, _, err := s.Delete(ctx, name, validate, o.DeepCopy())
 				if err != nil && !apierrors.IsNotFound(err) && failed[i] == nil {
 					failed[i] = err
 				}

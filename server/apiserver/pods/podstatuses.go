@@ -6,56 +6,15 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
-	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
 
 	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/tunnel/exchange"
 )
-
-// podWrites ends and changes mirrored Pods at their sites.
-type podWrites struct {
-	*podstore.REST
-	at siteObjects
-}
-
-// Delete implements rest.GracefulDeleter.
-func (s *podWrites) Delete(
-	ctx context.Context,
-	name string,
-	validate rest.ValidateObjectFunc,
-	o *metav1.DeleteOptions,
-) (runtime.Object, bool, error) {
-	return s.at.delete(ctx, s.REST, name, validate, o)
-}
-
-// DeleteCollection implements rest.CollectionDeleter.
-func (s *podWrites) DeleteCollection(
-	ctx context.Context,
-	validate rest.ValidateObjectFunc,
-	o *metav1.DeleteOptions,
-	which *internalversion.ListOptions,
-) (runtime.Object, error) {
-	return s.at.deleteCollection(ctx, s.REST, validate, o, which)
-}
-
-// Update implements rest.Updater.
-func (s *podWrites) Update(
-	ctx context.Context,
-	name string,
-	info rest.UpdatedObjectInfo,
-	create rest.ValidateObjectFunc,
-	validate rest.ValidateObjectUpdateFunc,
-	forceAllowCreate bool,
-	o *metav1.UpdateOptions,
-) (runtime.Object, bool, error) {
-	return s.at.update(ctx, s.REST, name, info, create, validate, forceAllowCreate, o)
-}
 
 // podStatuses has a site write the conditions of a Pod's readiness gates.
 type podStatuses struct {
