@@ -35,7 +35,8 @@ type Allow struct {
 	TakeOver bool `json:"takeOver,omitempty"`
 	// ExternalIPs lets Services have externalIPs.
 	ExternalIPs bool `json:"externalIPs,omitempty"`
-	// VolumeNames lets claims name the volume that they want.
+	// VolumeNames lets claims choose volumes of the site: by name, by selector, or those without a
+	// class.
 	VolumeNames bool `json:"volumeNames,omitempty"`
 	// Tokens lets Pods mount tokens for the cluster's own API by a projected volume, and Secrets
 	// hold them.
