@@ -179,10 +179,12 @@ type agent struct {
 	cache      cacheState
 	clock      *enroll.Clock
 	figures    *figures
-	gateway    *gateway.Gateway  // nil for a relay
-	permission *permission       // nil for a relay
-	scrape     *metrics.Listener // nil without MetricsListen
-	audit      *auditlog.Log     // nil with NoAuditLog
+	gateway    *gateway.Gateway // nil for a relay
+	// gatewayMetrics are nil for a relay.
+	gatewayMetrics *gateway.Metrics
+	permission     *permission       // nil for a relay
+	scrape         *metrics.Listener // nil without MetricsListen
+	audit          *auditlog.Log     // nil with NoAuditLog
 }
 
 func open(cfg Config) (*agent, error) {

@@ -94,7 +94,7 @@ var (
 		{"allow-external-ips", "let Services have externalIPs", func(a *tunnel.Allow) *bool { return &a.ExternalIPs }},
 		{
 			"allow-volume-names",
-			"let claims name the volume that they want",
+			"let claims choose volumes of the site: by name, by selector, or those without a class",
 			func(a *tunnel.Allow) *bool { return &a.VolumeNames },
 		},
 		{

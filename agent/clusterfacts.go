@@ -67,7 +67,7 @@ func (a *agent) clusterFacts(ctx context.Context) (*tunnel.ClusterFacts, error) 
 
 // defaultClasses are the annotations by which classes are a cluster's default.
 var defaultClasses = map[string]string{
-	"StorageClass": "storageclass.kubernetes.io/is-default-class",
+	"StorageClass": target.DefaultStorageClass,
 	"IngressClass": "ingressclass.kubernetes.io/is-default-class",
 }
 

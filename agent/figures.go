@@ -65,6 +65,9 @@ func newFigures(a *agent) *figures {
 			reported.Len,
 		),
 		gauge("skerry_feed_tombstones", "What the feeds remember to have been taken away.", reported.Tombstones)}
+	if a.gatewayMetrics != nil {
+		f.all = append(f.all, a.gatewayMetrics)
+	}
 	f.part.MustRegister(f.all...)
 	return f
 }

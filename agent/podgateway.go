@@ -24,9 +24,10 @@ func (a *agent) openGateway() (err error) {
 	if a.Config.Relay {
 		return nil
 	}
+	a.gatewayMetrics = gateway.NewMetrics()
 	a.gateway, err = gateway.New(gateway.Config{
 		Dir: a.DataDir, Address: cmp.Or(a.GatewayAddress, gateway.Off), Clients: a.clients, As: a.applier.Acting,
-		Inventory: a.inventory, Up: a.Upward, Owner: a.owner, Log: a.Log.With("part", "gateway"),
+		Inventory: a.inventory, Up: a.Upward, Owner: a.owner, Metrics: a.gatewayMetrics, Log: a.Log.With("part", "gateway"),
 	})
 	a.applier.PodAPI = a.gateway
 	return err

@@ -4,11 +4,13 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -94,6 +96,23 @@ func TestPodsAreWritten(t *testing.T) {
 	must(t, err)
 	want("a readiness gate", `change  {"conditions":[{"type":"gate","status":"True"}]}`)
 
+	heard := &warnings{}
+	applying := c.admin("team")
+	applying.WarningHandlerWithContext = heard
+	_, err = clients(t, applying).CoreV1().Pods("default").Patch(t.Context(), "web-1", types.ApplyPatchType,
+		[]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-1","labels":{"tier":"front"}}}`), metav1.PatchOptions{FieldManager: "op"})
+	must(t, err)
+	want("server-side apply", `change  {"labels":{"tier":"front"}}`)
+	if text := heard.take(); !strings.Contains(text, "what you leave out") {
+		t.Errorf("a server-side apply is answered with the warnings %q", text)
+	}
+	_, err = clients(t, applying).CoreV1().Pods("default").Patch(t.Context(), "web-1", types.ApplyPatchType,
+		[]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-1"},"spec":{"nodeName":"x"}}`), metav1.PatchOptions{FieldManager: "op", Force: new(true)})
+	refused("an applied field", "spec: Forbidden", err)
+	orphan := metav1.DeletePropagationOrphan
+	must(t, pods.Delete(t.Context(), "web-1", metav1.DeleteOptions{PropagationPolicy: &orphan}))
+	want("a Pod that owns nothing", "delete propagationPolicy=Orphan")
+
 	viewer := clients(t, c.as("team", "vera")).CoreV1().Pods("default")
 	_, err = viewer.Patch(t.Context(), "web-1", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
 	if !apierrors.IsForbidden(err) || asked.last() != "" {
@@ -101,6 +120,44 @@ func TestPodsAreWritten(t *testing.T) {
 	}
 	writesOfJobs(t, c, asked)
 	writesOfPlaced(t, c, asked)
+	claimsAreCounted(t, c)
+}
+
+// claimsAreCounted: what sites report counts in a ResourceQuota, which refuses only users.
+func claimsAreCounted(t *testing.T, c *center) {
+	api, own := clients(t, c.admin("team")).CoreV1(), clients(t, c.api.Loopback("team")).CoreV1()
+	claim := func(name string, notes map[string]string) *corev1.PersistentVolumeClaim {
+		return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: notes},
+			Spec: corev1.PersistentVolumeClaimSpec{
+				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{"storage": resource.MustParse("1Gi")}},
+			}}
+	}
+	_, err := api.ResourceQuotas("default").Create(t.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "claims"},
+		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
+			"persistentvolumeclaims": resource.MustParse("1"), "requests.storage": resource.MustParse("1Gi")}}}, metav1.CreateOptions{})
+	must(t, err)
+	used := func(n, storage string) {
+		t.Helper()
+		within(t, 20*time.Second, "claims are counted: "+n, func() bool {
+			q, err := api.ResourceQuotas("default").Get(t.Context(), "claims", metav1.GetOptions{})
+			must(t, err)
+			count, bytes := q.Status.Used["persistentvolumeclaims"], q.Status.Used["requests.storage"]
+			return count.String() == n && bytes.String() == storage
+		})
+	}
+	for _, name := range []string{"data-db-0", "data-db-1"} {
+		_, err = own.PersistentVolumeClaims("default").Create(t.Context(), claim(name, bornMarks()), metav1.CreateOptions{})
+		must(t, err)
+	}
+	used("2", "2Gi")
+	if _, err = api.PersistentVolumeClaims("default").Create(t.Context(), claim("mine", nil), metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
+		t.Errorf("a claim beyond the quota: %v", err)
+	}
+	for _, name := range []string{"data-db-0", "data-db-1"} {
+		must(t, own.PersistentVolumeClaims("default").Delete(t.Context(), name, metav1.DeleteOptions{}))
+	}
+	used("0", "0")
 }
 
 // writesOfJobs: a Job that a CronJob made at its site, and a claim that a template made there.
@@ -112,7 +169,15 @@ func writesOfJobs(t *testing.T, c *center, asked *askedSites) {
 			Spec: batchv1.JobSpec{Template: template}}, metav1.CreateOptions{})
 	must(t, err)
 	jobs := clients(t, c.admin("team")).BatchV1().Jobs("default")
-	background := metav1.DeletePropagationBackground
+	background, orphan := metav1.DeletePropagationBackground, metav1.DeletePropagationOrphan
+	err = jobs.Delete(t.Context(), "web-1", metav1.DeleteOptions{PropagationPolicy: &orphan})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "--cascade=background") || asked.last() != "" {
+		t.Errorf("a Job of a site that would leave its Pods: %v", err)
+	}
+	yes := true
+	if err := jobs.Delete(t.Context(), "web-1", metav1.DeleteOptions{OrphanDependents: &yes}); !apierrors.IsForbidden(err) {
+		t.Errorf("the old way to leave them: %v", err)
+	}
 	must(t, jobs.Delete(t.Context(), "web-1", metav1.DeleteOptions{PropagationPolicy: &background}))
 	if got := asked.last(); got != "paris team/default/web-1 u-1 delete propagationPolicy=Background as admin" {
 		t.Errorf("asked %q", got)

@@ -35,7 +35,8 @@ type Allow struct {
 	TakeOver bool `json:"takeOver,omitempty"`
 	// ExternalIPs lets Services have externalIPs.
 	ExternalIPs bool `json:"externalIPs,omitempty"`
-	// VolumeNames lets claims name the volume that they want.
+	// VolumeNames lets claims choose volumes of the site: by name, by selector, or those without a
+	// class.
 	VolumeNames bool `json:"volumeNames,omitempty"`
 	// Tokens lets Pods mount tokens for the cluster's own API by a projected volume, and Secrets
 	// hold them.
@@ -99,13 +100,18 @@ func (a *Allow) bounded() *Allow {
 		return nil
 	}
 	out := *a
-	for _, list := range []*[]string{
+	boundLists(
 		&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts, &out.PodSecurity, &out.LoadBalancerClasses,
 		&out.Logs, &out.Exec, &out.PortForward, &out.View, &out.PodWrites, &out.Controllers, &out.ClusterControllers,
-	} {
+	)
+	return &out
+}
+
+// boundLists shortens lists to what a parent accepts. Their arrays stay as they are.
+func boundLists(lists ...*[]string) {
+	for _, list := range lists {
 		kept := slices.Clone(*list)
 		kept = slices.DeleteFunc(kept, func(s string) bool { return len(s) > maxAllowedText })
 		*list = kept[:min(len(kept), maxAllowed)]
 	}
-	return &out
 }

@@ -14,6 +14,8 @@ type SubtreeStatus struct {
 	First []Trouble `json:"first,omitempty"`
 	// Reach is which of them are connected; nil from a relay that does not report it.
 	Reach *SubtreeReach `json:"reach,omitempty"`
+	// Opened is what any of them opens to controllers of spaces.
+	Opened Opened `json:"opened,omitzero"`
 }
 
 // SubtreeReach is which sites and relays below a relay are connected. A site is connected when it
@@ -58,7 +60,7 @@ func (b *SubtreeStatus) bounded() *SubtreeStatus {
 	if b == nil || b.Troubled < 0 {
 		return nil
 	}
-	out := &SubtreeStatus{Troubled: b.Troubled, Reach: b.Reach.bounded()}
+	out := &SubtreeStatus{Troubled: b.Troubled, Reach: b.Reach.bounded(), Opened: b.Opened.bounded()}
 	for _, t := range b.First[:min(len(b.First), MaxTroubles, b.Troubled)] {
 		if isPath(t.Path) && wellFormed(t.Type) && wellFormed(t.Reason) {
 			out.First = append(out.First, t)
@@ -105,7 +107,8 @@ func (b *SubtreeStatus) Equal(o *SubtreeStatus) bool {
 	if b == nil || o == nil {
 		return b == o
 	}
-	return b.Troubled == o.Troubled && slices.Equal(b.First, o.First) && b.Reach.Equal(o.Reach)
+	return b.Troubled == o.Troubled && slices.Equal(b.First, o.First) && b.Reach.Equal(o.Reach) &&
+		b.Opened.Equal(o.Opened)
 }
 
 // ReportSubtree records the status of the sites below this relay.

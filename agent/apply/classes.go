@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
@@ -13,6 +15,9 @@ import (
 // refuses it, and the cluster has none. No Pod would start, and only a controller's Event would say
 // why.
 func (a *Applier) lacksClass(ctx context.Context, t *task, p *policy.Policy) error {
+	if err := a.lacksDefaultClass(ctx, t, p); err != nil {
+		return err
+	}
 	for _, class := range policy.Classes(policy.KindName(t.Key.Group, t.Key.Resource), t.Body) {
 		refused := p.Kind(class.Group, class.Resource, false)
 		if refused == nil {
@@ -41,4 +46,22 @@ func (a *Applier) lacksClass(ctx context.Context, t *task, p *policy.Policy) err
 		}
 	}
 	return nil
+}
+
+// lacksDefaultClass refuses a claim without a class at a cluster that has no default one. A cluster
+// that serves no StorageClasses has no volumes, either.
+func (a *Applier) lacksDefaultClass(ctx context.Context, t *task, p *policy.Policy) error {
+	if !p.NeedsDefaultClass(policy.KindName(t.Key.Group, t.Key.Resource), t.Body) {
+		return nil
+	}
+	found, err := t.client.HasDefaultStorageClass(ctx)
+	switch {
+	case isNotServed(err), err == nil && found:
+		return nil
+	case apierrors.IsForbidden(err):
+		return policy.NoDefaultClass(true)
+	case err != nil:
+		return fmt.Errorf("look for a default StorageClass: %w", err)
+	}
+	return policy.NoDefaultClass(false)
 }

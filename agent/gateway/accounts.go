@@ -4,10 +4,11 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/base64"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -60,12 +61,8 @@ func (g *Gateway) ensure(ctx context.Context, who identity, at string, anew bool
 	writer := g.As(client, who.space, who.namespace)
 	a := g.account(who)
 	if a == nil || a.at != at || a.unread || anew {
-		known := a
-		if a, err = g.read(ctx, client, who, at); err != nil {
+		if a, err = g.read(ctx, client, who, at, a); err != nil {
 			return err
-		}
-		if known != nil && known.token == a.token {
-			a.renewAt, a.doubted = known.renewAt, known.doubted
 		}
 	}
 	now := time.Now()
@@ -91,25 +88,28 @@ func (g *Gateway) ensure(ctx context.Context, who identity, at string, anew bool
 	return nil
 }
 
-// read takes over what an earlier run of the agent has kept.
-func (g *Gateway) read(ctx context.Context, c *target.Client, who identity, at string) (*account, error) {
+// read looks whether the target still has what was kept there. Anything else in its place is
+// written anew, with a new token: others may write in that namespace, and nothing of what they say
+// is believed.
+func (g *Gateway) read(ctx context.Context, c *target.Client, who identity, at string, known *account) (*account, error) {
 	a := &account{at: at}
+	if known != nil && known.at == at {
+		*a = *known
+		a.unread, a.token, a.host = false, "", ""
+	}
 	kept, err := c.ReadCredentials(ctx, at, who.name)
 	if err != nil {
 		return nil, fmt.Errorf("read the credentials of ServiceAccount %s: %w", who.name, err)
 	}
-	if kept == nil || kept.Space != who.space || kept.SpaceNamespace != who.namespace ||
-		string(kept.CA) != string(g.authority.bundle()) {
+	if kept == nil || kept.Space != who.space || kept.SpaceNamespace != who.namespace || kept.Account != who.name ||
+		kept.Says != who.namespace || string(kept.CA) != string(g.authority.bundle()) {
 		return a, nil
 	}
-	begin, end := lifeOf(kept.Token)
-	if end.IsZero() {
-		return a, nil
-	}
-	a.token, a.renewAt = kept.Token, begin.Add(end.Sub(begin)/2)
-	a.sums = append(a.sums, sha256.Sum256([]byte(kept.Token)))
-	if former, err := hex.DecodeString(kept.Former); err == nil && len(former) == sha256.Size {
-		a.sums = append(a.sums, [sha256.Size]byte(former))
+	if i := slices.Index(a.sums, sha256.Sum256([]byte(kept.Token))); i >= 0 {
+		a.token = kept.Token
+		if i > 0 { // a crash came before the newer one was written
+			a.renewAt = time.Time{}
+		}
 	}
 	return a, nil
 }
@@ -134,13 +134,14 @@ func (g *Gateway) renew(ctx context.Context, writer *target.Client, who identity
 		next.renewAt = time.Now().Add(end.Sub(begin) / 2) // whatever the clock here says
 	}
 	next.sums = [][sha256.Size]byte{sha256.Sum256([]byte(t.Token))}
-	former := ""
 	if len(a.sums) > 0 {
 		next.sums = append(next.sums, a.sums[0])
-		former = hex.EncodeToString(a.sums[0][:])
+	}
+	if err := g.remember(who, &next); err != nil {
+		return nil, err
 	}
 	err = writer.KeepCredentials(ctx, target.Credentials{Namespace: a.at, Space: who.space, SpaceNamespace: who.namespace,
-		Account: who.name, Token: t.Token, CA: g.authority.bundle(), Former: former})
+		Account: who.name, Token: t.Token, CA: g.authority.bundle()})
 	if err != nil {
 		return nil, fmt.Errorf("keep the credentials of ServiceAccount %s in namespace %s: %w", who.name, a.at, err)
 	}
@@ -162,6 +163,21 @@ func lifeOf(token string) (begin, end time.Time) {
 		return begin, end
 	}
 	return time.Unix(claims.Issued, 0), time.Unix(claims.Expires, 0)
+}
+
+// remember records what is about to be kept for an identity, before it is: what is not recorded is
+// not believed after a restart. g.providing must be held.
+func (g *Gateway) remember(who identity, a *account) error {
+	g.mu.Lock()
+	all := maps.Clone(g.accounts)
+	g.mu.Unlock()
+	if all[who] = a; a == nil {
+		delete(all, who)
+	}
+	if err := g.record.write(all); err != nil {
+		return fmt.Errorf("record the credentials of ServiceAccount %s: %w", who.name, err)
+	}
+	return nil
 }
 
 // account returns a copy of what is kept for an identity, nil where nothing is.

@@ -36,13 +36,16 @@ type Config struct {
 	Up upward.Opener
 	// Owner is whose spaces these are.
 	Owner func() target.SpacesOwner
-	Log   *slog.Logger
+	// Metrics count what passes.
+	Metrics *Metrics
+	Log     *slog.Logger
 }
 
 // Gateway is the gateway of a site. Its methods may be called concurrently.
 type Gateway struct {
 	Config
 	authority *authority
+	record    record
 	up        *http.Transport
 	seats     seats
 	needing   sync.Once
@@ -78,8 +81,20 @@ func New(c Config) (*Gateway, error) {
 		return g, nil
 	}
 	var err error
-	g.authority, err = openAuthority(filepath.Join(c.Dir, "gateway"))
-	return g, err
+	dir := filepath.Join(c.Dir, "gateway")
+	if g.authority, err = openAuthority(dir); err != nil {
+		return nil, err
+	}
+	g.record = openRecord(dir)
+	known, err := g.record.read()
+	if err != nil {
+		c.Log.Warn("what pods' tokens were is not known any more; they get new ones", "file", g.record.path, "err", err)
+	}
+	for who, a := range known {
+		a.seen = time.Now()
+		g.put(who, a)
+	}
+	return g, nil
 }
 
 // Why a site has no gateway.

@@ -47,17 +47,20 @@ func (g *Gateway) serve(ctx context.Context, l net.Listener) error {
 func (g *Gateway) answer(w http.ResponseWriter, r *http.Request) {
 	who, known := g.whose(r.Header)
 	if !known && g.starting() {
+		g.Metrics.refuse(refusedStarting)
 		upward.WriteFault(w, &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: 1,
 			Message: "the agent of this site is just starting; try again"})
 		return
 	}
 	if !known {
+		g.Metrics.refuse(refusedToken)
 		upward.WriteFault(w, &exchange.Fault{Code: http.StatusUnauthorized, Reason: "Unauthorized",
 			Message: "the request has no token that this site keeps for a ServiceAccount: pods find theirs in " +
 				"/var/run/secrets/kubernetes.io/serviceaccount, and read it again when it changes"})
 		return
 	}
 	if !proven(r.Context(), who.space) {
+		g.Metrics.refuse(refusedConnections)
 		w.Header().Set("Connection", "close")
 		upward.WriteFault(w, &exchange.Fault{Code: http.StatusTooManyRequests, Reason: "TooManyRequests", After: 1,
 			Message: "the pods of the space have too many connections to this site's gateway open; end some"})
@@ -65,32 +68,19 @@ func (g *Gateway) answer(w http.ResponseWriter, r *http.Request) {
 	}
 	give := g.seats.take(who)
 	if give == nil {
+		g.Metrics.refuse(refusedRequests)
 		upward.WriteFault(w, &exchange.Fault{Code: http.StatusTooManyRequests, Reason: "TooManyRequests", After: 1,
 			Message: "the pods of this site have too many requests for the API of the space open; end some, watches too"})
 		return
 	}
 	defer give()
-	seen := &status{ResponseWriter: w}
+	seen := &status{ResponseWriter: w, code: http.StatusOK}
+	defer g.Metrics.pass(seen, r)()
 	upward.Forward(g.up, who.space, "").ServeHTTP(seen, r)
 	if seen.code == http.StatusUnauthorized {
 		g.doubt(who)
 	}
 }
-
-// status notes the status of an answer.
-type status struct {
-	http.ResponseWriter
-	code int
-}
-
-// WriteHeader implements http.ResponseWriter.
-func (s *status) WriteHeader(code int) {
-	s.code = code
-	s.ResponseWriter.WriteHeader(code)
-}
-
-// Unwrap lets an upgrade take the connection over.
-func (s *status) Unwrap() http.ResponseWriter { return s.ResponseWriter }
 
 // doubtEvery is how often a refused token is renewed before its time.
 const doubtEvery = 10 * time.Second

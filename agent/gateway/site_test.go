@@ -170,7 +170,7 @@ func newSite(t *testing.T, dir string, api *targettest.Server, p *parent, addres
 	clients := target.NewClients(target.Cluster(api.Config()))
 	t.Cleanup(clients.CloseIdle)
 	g, err := New(Config{
-		Dir: dir, Address: address, Clients: clients, Inventory: inv, Up: p, Log: slog.New(slog.DiscardHandler),
+		Dir: dir, Address: address, Clients: clients, Inventory: inv, Up: p, Metrics: NewMetrics(), Log: slog.New(slog.DiscardHandler),
 		As:    func(c *target.Client, _, _ string) *target.Client { return c },
 		Owner: func() target.SpacesOwner { return target.SpacesOwner{Centers: []string{"c-1"}, Site: "paris"} },
 	})

@@ -30,7 +30,7 @@ func (g *Gateway) recheck() {
 	if time.Since(g.checked) < checkEvery {
 		return
 	}
-	g.checked, g.serviceAt = time.Now(), netip.AddrPort{}
+	g.checked, g.serviceAt, g.adopted = time.Now(), netip.AddrPort{}, false
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for who, a := range g.accounts {
@@ -56,6 +56,9 @@ func (g *Gateway) sweep(ctx context.Context, named map[identity]string) error {
 	unused := g.unused(named)
 	for who, at := range unused {
 		g.put(who, nil)
+		if err := g.remember(who, nil); err != nil {
+			errs = append(errs, err)
+		}
 		err := g.As(client, who.space, who.namespace).DropCredentials(ctx, at, who.name, !g.uses(at))
 		if err != nil {
 			g.put(who, &account{at: at, unread: true}) // it is tried again
@@ -80,8 +83,9 @@ func (g *Gateway) adoptNow(ctx context.Context) bool {
 	return err == nil
 }
 
-// adopt takes over, once a run, what an earlier run has kept. It goes some minutes later where no
-// workload names it.
+// adopt notes what an earlier run has kept whose record was lost. It goes some minutes later where no
+// workload names it, and is written anew where one does. A Secret that is not where the space's
+// namespace is was made by somebody else, and is left alone.
 func (g *Gateway) adopt(ctx context.Context, client *target.Client) error {
 	if g.adopted {
 		return nil
@@ -91,7 +95,9 @@ func (g *Gateway) adopt(ctx context.Context, client *target.Client) error {
 		return fmt.Errorf("list the credentials of ServiceAccounts: %w", err)
 	}
 	for _, k := range kept {
-		if who := (identity{k.Space, k.SpaceNamespace, k.Account}); g.account(who) == nil {
+		who := identity{k.Space, k.SpaceNamespace, k.Account}
+		prefix, there := g.Inventory.Prefix(k.Space, k.SpaceNamespace)
+		if there && target.Mapping(prefix).There(k.SpaceNamespace) == k.Namespace && g.account(who) == nil {
 			g.put(who, &account{at: k.Namespace, seen: time.Now(), unread: true})
 		}
 	}

@@ -14,14 +14,11 @@ func (p *Policy) Object(space, namespace, kind string, body []byte, names func(s
 	switch kind {
 	case "services":
 		return p.service(body)
-	case "persistentvolumeclaims":
-		return p.claim(body)
 	case "secrets":
 		return p.secret(body)
-	case "statefulsets.apps":
-		if err := p.claimTemplates(body); err != nil {
-			return err
-		}
+	}
+	if err := p.claims(kind, body); err != nil {
+		return err
 	}
 	for _, at := range templates[kind] {
 		if err := p.template(space, namespace, at, body, names); err != nil {
@@ -59,39 +56,6 @@ func (p *Policy) service(body []byte) error {
 			"spec.loadBalancerClass %q is the site's to give",
 			class,
 		)
-	}
-	return nil
-}
-
-// claim refuses to bind a volume by its name: it may hold somebody else's data.
-func (p *Policy) claim(body []byte) error {
-	var o struct {
-		Spec struct{ VolumeName string }
-	}
-	if json.Unmarshal(body, &o) == nil && o.Spec.VolumeName != "" && !both(p.site.VolumeNames, p.parent.VolumeNames) {
-		return refuse(
-			ReasonField,
-			"volumeNames",
-			"true",
-			"spec.volumeName %q names a volume of the site",
-			o.Spec.VolumeName,
-		)
-	}
-	return nil
-}
-
-// claimTemplates refuses the same in the templates of a StatefulSet.
-func (p *Policy) claimTemplates(body []byte) error {
-	var o struct {
-		Spec struct{ VolumeClaimTemplates []json.RawMessage }
-	}
-	if json.Unmarshal(body, &o) != nil {
-		return nil
-	}
-	for _, claim := range o.Spec.VolumeClaimTemplates {
-		if err := p.claim(claim); err != nil {
-			return err
-		}
 	}
 	return nil
 }

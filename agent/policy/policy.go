@@ -126,7 +126,7 @@ func (p *Policy) Result() tunnel.Allow {
 		{&out.Controllers, p.parent.Controllers}, {&out.ClusterControllers, p.parent.ClusterControllers},
 	} {
 		if list.only != nil {
-			*list.left = intersect(*list.left, list.only)
+			*list.left = tunnel.Intersect(*list.left, list.only)
 		}
 	}
 	for _, space := range sortedKeys(p.levels) {
@@ -172,25 +172,4 @@ func named(name string, site, parent []string) bool {
 	return matches(name, site) && (parent == nil || matches(name, parent))
 }
 
-func matches(name string, patterns []string) bool {
-	return slices.ContainsFunc(patterns, func(p string) bool {
-		ok, err := path.Match(p, name)
-		return ok && err == nil || p == "*"
-	})
-}
-
-// intersect keeps the patterns that the other list allows, and those of the other list that this
-// one allows.
-func intersect(a, b []string) (out []string) {
-	for _, p := range a {
-		if matches(p, b) {
-			out = append(out, p)
-		}
-	}
-	for _, p := range b {
-		if matches(p, a) && !slices.Contains(out, p) {
-			out = append(out, p)
-		}
-	}
-	return out
-}
+func matches(name string, patterns []string) bool { return tunnel.Matches(name, patterns) }

@@ -143,7 +143,7 @@ func (p *Policy) written(kind string) error {
 		return refuse(ReasonRights, "", "", "a controller that writes Services could give them externalIPs and "+
 			"a load balancer class; the site's admin can allow it by externalIPs: true and loadBalancerClasses: [\"*\"]")
 	case "persistentvolumeclaims", "statefulsets.apps":
-		if both(p.site.VolumeNames, p.parent.VolumeNames) {
+		if p.volumeNames() {
 			return nil
 		}
 		return refuse(ReasonRights, "volumeNames", "true", "a controller that writes %s could name volumes of the site", kind)

@@ -56,6 +56,19 @@ func (c *Client) Classes(ctx context.Context, kind string, visit func(*ClassObje
 	return err
 }
 
+// DefaultStorageClass is the annotation of the StorageClass of claims that name none.
+const DefaultStorageClass = "storageclass.kubernetes.io/is-default-class"
+
+// HasDefaultStorageClass reports whether the cluster gives a class to claims that name none.
+func (c *Client) HasDefaultStorageClass(ctx context.Context) (found bool, err error) {
+	_, err = c.List(ctx, Listing{Resource: classResources["StorageClass"], MetadataOnly: true}, func(o *Object) error {
+		a := o.Metadata.Annotations
+		found = found || a[DefaultStorageClass] == "true" || a["storageclass.beta.kubernetes.io/is-default-class"] == "true"
+		return nil
+	})
+	return found, err
+}
+
 // factsPage is how many objects one page has: a node tells all images that it has.
 const factsPage = "50"
 

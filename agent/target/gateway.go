@@ -213,15 +213,14 @@ type Credentials struct {
 	// Token is for the API of the space; CA signs what proves that to the pods.
 	Token string
 	CA    []byte
-	// Former is a hash of the token before this one, for the gateway after a restart.
-	Former string
+	// Says is the name of the namespace that the pods read. It is read only.
+	Says string
 }
 
 const (
 	annotationSpace     = "skerry.dev/gateway-space"
 	annotationNamespace = "skerry.dev/gateway-namespace"
 	annotationAccount   = "skerry.dev/gateway-account"
-	annotationFormer    = "skerry.dev/gateway-former"
 )
 
 // KeepCredentials keeps the Secret of a ServiceAccount.
@@ -231,7 +230,6 @@ func (c *Client) KeepCredentials(ctx context.Context, k Credentials) error {
 	})
 	o["metadata"].(map[string]any)["annotations"] = map[string]any{
 		annotationSpace: k.Space, annotationNamespace: k.SpaceNamespace, annotationAccount: k.Account,
-		annotationFormer: k.Former,
 	}
 	_, err := c.keep(ctx, secrets, o)
 	return err
@@ -256,6 +254,7 @@ func (c *Client) ReadCredentials(ctx context.Context, namespace, account string)
 		return nil, &NotOursError{secrets.Plural, namespace, o.Metadata.Name}
 	}
 	k.Token, k.CA = string(o.Data[store.PodAPIToken]), o.Data[store.PodAPICA]
+	k.Says = string(o.Data[store.PodAPINamespace])
 	return k, nil
 }
 
@@ -265,14 +264,14 @@ func credentialsOf(o *Object) *Credentials {
 	}
 	notes := o.Metadata.Annotations
 	return &Credentials{Namespace: o.Metadata.Namespace, Space: notes[annotationSpace],
-		SpaceNamespace: notes[annotationNamespace], Account: notes[annotationAccount], Former: notes[annotationFormer]}
+		SpaceNamespace: notes[annotationNamespace], Account: notes[annotationAccount]}
 }
 
 // ListCredentials lists the Secrets of ServiceAccounts, without what is in them.
 func (c *Client) ListCredentials(ctx context.Context) (out []Credentials, err error) {
 	l := Listing{Resource: secrets, LabelSelector: LabelGateway + "=true", MetadataOnly: true}
 	_, err = c.List(ctx, l, func(o *Object) error {
-		if k := credentialsOf(o); k != nil && k.Account != "" {
+		if k := credentialsOf(o); k != nil && k.Account != "" && o.Metadata.Name == store.PodAPISecret(k.Account) {
 			out = append(out, *k)
 		}
 		return nil

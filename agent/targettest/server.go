@@ -95,6 +95,7 @@ func New(t testing.TB) *Server {
 			{"", "v1", "nodes", "Node", false},
 			{"rbac.authorization.k8s.io", "v1", "roles", "Role", true},
 			{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true},
+			{"storage.k8s.io", "v1", "storageclasses", "StorageClass", false},
 		},
 	}
 	for _, name := range []string{"default", "kube-system"} {

@@ -73,7 +73,11 @@ func (s *step) rights(w store.Write) {
 			s.remarkPods(sp, name)
 		}
 	default:
-		for _, account := range sp.rights.bind(w.Key.Namespace+"/"+w.Key.Name, placement.Bound(w.Key.Namespace, w.Object)) {
+		bound := placement.Bound(w.Key.Namespace, w.Object)
+		if fields.Map(meta, "annotations")[v1alpha1.AnnotationOrigin] != nil {
+			bound = nil // it is on its way to sites, and gives nothing here
+		}
+		for _, account := range sp.rights.bind(w.Key.Namespace+"/"+w.Key.Name, bound) {
 			s.remarkPods(sp, account)
 		}
 	}

@@ -19,7 +19,8 @@ const (
 
 // APIServiceUnserved says why an APIService of a space serves nothing.
 const APIServiceUnserved = "a space serves no APIs of Services: this is stored, its group is not in the space's " +
-	"discovery, and nothing calls its Service; define the kinds by CustomResourceDefinitions, " +
+	"discovery, and nothing calls its Service. No site takes it from a space: it would answer for all who use the " +
+	"site's API, and while it is away no namespace there could go; define the kinds by CustomResourceDefinitions, " +
 	"or apply this at the site with the rights of its admin"
 
 // stored says, by kind, what is stored in a space and acts nowhere, and what does instead.

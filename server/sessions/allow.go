@@ -20,8 +20,13 @@ func narrowOf(a *v1alpha1.SyncTargetAllow) *tunnel.Narrow {
 	}
 }
 
-// permits takes over what the site said that it allows. A relay says nothing: its own sites decide.
-func permits(st *v1alpha1.SyncTarget, a *tunnel.Allow) {
+// permits takes over what the site said that it allows. Of a relay it is what a site below it opens
+// to the controllers of spaces: about all else its own sites decide.
+func permits(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus) {
+	a := said.Policy
+	if a == nil {
+		a = openedBelow(said.Subtree, st.Spec.Allow)
+	}
 	if a == nil {
 		st.Status.Policy = nil
 		return
@@ -34,4 +39,23 @@ func permits(st *v1alpha1.SyncTarget, a *tunnel.Allow) {
 		Logs: a.Logs, Exec: a.Exec, PortForward: a.PortForward, View: a.View,
 		PodWrites: a.PodWrites,
 	}
+}
+
+// openedBelow is what sites below a relay open, less what spec.allow of the relay takes away; nil
+// where that is nothing. Here alone it is taken away, because a relay hands on no such word.
+func openedBelow(below *tunnel.SubtreeStatus, narrow *v1alpha1.SyncTargetAllow) *tunnel.Allow {
+	if below == nil {
+		return nil
+	}
+	o := below.Opened
+	if narrow != nil && narrow.Controllers != nil {
+		o.Controllers = tunnel.Intersect(o.Controllers, narrow.Controllers)
+	}
+	if narrow != nil && narrow.ClusterControllers != nil {
+		o.ClusterControllers = tunnel.Intersect(o.ClusterControllers, narrow.ClusterControllers)
+	}
+	if len(o.Controllers)+len(o.ClusterControllers) == 0 {
+		return nil
+	}
+	return &tunnel.Allow{Controllers: o.Controllers, ClusterControllers: o.ClusterControllers}
 }

@@ -314,7 +314,7 @@ func present(st *v1alpha1.SyncTarget, s *session, is siteState, today v1alpha1.B
 	relate(st, is.said)
 	subtreeTrouble(st, is.said, is.objects)
 	if is.said != nil {
-		permits(st, is.said.Policy)
+		permits(st, is.said)
 		describe(st, is.said.Cluster)
 	}
 	unkept(st, is.unkept)

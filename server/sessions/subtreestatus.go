@@ -22,7 +22,7 @@ import (
 // sites is in the status of its SyncTarget, so it goes up through any number of relays.
 type subtreeStatus struct {
 	mu      sync.Mutex
-	of      map[string]tunnel.SubtreeStatus // by SyncTarget; those that have no trouble to tell are not in it
+	of      map[string]tunnel.SubtreeStatus // by SyncTarget; those that have nothing to tell are not in it
 	reach   subtreeReach
 	changed chan struct{} // closed and replaced at a change
 }
@@ -34,13 +34,16 @@ func newSubtreeStatus() *subtreeStatus {
 // observe takes over what the status of a SyncTarget says; that of one that is gone is empty.
 func (b *subtreeStatus) observe(name string, status *v1alpha1.SyncTargetStatus) {
 	now := troubles(name, status)
+	if p := status.Policy; p != nil {
+		now.Opened.Add(tunnel.Opened{Controllers: p.Controllers, ClusterControllers: p.ClusterControllers})
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reach.observe(name, status, time.Now())
 	if before := b.of[name]; before.Equal(&now) {
 		return
 	}
-	if b.of[name] = now; now.Troubled == 0 {
+	if b.of[name] = now; now.Equal(&tunnel.SubtreeStatus{}) {
 		delete(b.of, name)
 	}
 	b.publishLocked()
@@ -71,6 +74,7 @@ func (d *Server) Subtree() (*tunnel.SubtreeStatus, <-chan struct{}) {
 		of := b.of[name]
 		out.Troubled += of.Troubled
 		out.First = append(out.First, of.First[:min(len(of.First), tunnel.MaxTroubles-len(out.First))]...)
+		out.Opened.Add(of.Opened)
 	}
 	return out, b.changed
 }

@@ -51,8 +51,8 @@ type SyncTargetSpec struct {
 	DetachPolicy DetachPolicy `json:"detachPolicy,omitempty"`
 	// Allow takes away of what the site allows spaces to do on its cluster. It never gives more:
 	// what the site allows stands in the agent's own configuration, and what results in
-	// status.policy. A relay takes no notice of it: there it is said of the relay's own
-	// SyncTargets.
+	// status.policy. Of a relay, controllers and clusterControllers alone have an effect: all else
+	// is said there of the relay's own SyncTargets.
 	// +optional
 	Allow *SyncTargetAllow `json:"allow,omitempty"`
 	// Link says what kind of link leads to the target and how much it may carry.

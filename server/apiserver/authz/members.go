@@ -80,7 +80,9 @@ func (r *Roles) name(ctx context.Context, who user.Info) (bool, error) {
 	}
 	if slices.ContainsFunc(
 		obj.(*rbacapi.ClusterRoleBindingList).Items,
-		func(b rbacapi.ClusterRoleBinding) bool { return slices.ContainsFunc(b.Subjects, named) },
+		func(b rbacapi.ClusterRoleBinding) bool {
+			return !passing(b.Annotations) && slices.ContainsFunc(b.Subjects, named)
+		},
 	) {
 		return true, nil
 	}
@@ -89,7 +91,9 @@ func (r *Roles) name(ctx context.Context, who user.Info) (bool, error) {
 	}
 	return slices.ContainsFunc(
 		obj.(*rbacapi.RoleBindingList).Items,
-		func(b rbacapi.RoleBinding) bool { return slices.ContainsFunc(b.Subjects, named) },
+		func(b rbacapi.RoleBinding) bool {
+			return !passing(b.Annotations) && slices.ContainsFunc(b.Subjects, named)
+		},
 	), nil
 }
 

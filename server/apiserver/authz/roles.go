@@ -12,6 +12,7 @@ import (
 	rbacconv "k8s.io/kubernetes/pkg/apis/rbac/v1"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
@@ -64,12 +65,16 @@ func (r *Roles) ListRoleBindings(ctx context.Context, ns string) ([]*rbacv1.Role
 		return nil, err
 	}
 	items := obj.(*rbacapi.RoleBindingList).Items
-	out := make([]*rbacv1.RoleBinding, len(items))
+	out := make([]*rbacv1.RoleBinding, 0, len(items))
 	for i := range items {
-		out[i] = &rbacv1.RoleBinding{}
-		if err := rbacconv.Convert_rbac_RoleBinding_To_v1_RoleBinding(&items[i], out[i], nil); err != nil {
+		if passing(items[i].Annotations) {
+			continue
+		}
+		b := &rbacv1.RoleBinding{}
+		if err := rbacconv.Convert_rbac_RoleBinding_To_v1_RoleBinding(&items[i], b, nil); err != nil {
 			return nil, err
 		}
+		out = append(out, b)
 	}
 	return out, nil
 }
@@ -83,6 +88,9 @@ func (r *Roles) ListClusterRoleBindings(ctx context.Context) ([]*rbacv1.ClusterR
 	items := obj.(*rbacapi.ClusterRoleBindingList).Items
 	out := append([]*rbacv1.ClusterRoleBinding(nil), r.Bootstrap.Bindings...)
 	for i := range items {
+		if passing(items[i].Annotations) {
+			continue
+		}
 		b := &rbacv1.ClusterRoleBinding{}
 		if err := rbacconv.Convert_rbac_ClusterRoleBinding_To_v1_ClusterRoleBinding(&items[i], b, nil); err != nil {
 			return nil, err
@@ -91,3 +99,7 @@ func (r *Roles) ListClusterRoleBindings(ctx context.Context) ([]*rbacv1.ClusterR
 	}
 	return out, nil
 }
+
+// passing reports whether a binding came to a relay from its parent, on its way to sites. It says
+// who has rights there. Here the same names are other people, and it gives them nothing.
+func passing(annotations map[string]string) bool { return annotations[v1alpha1.AnnotationOrigin] != "" }

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
+	"k8s.io/apiserver/pkg/warning"
 	api "k8s.io/kubernetes/pkg/apis/core"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -50,6 +51,10 @@ func (s siteWrites) Update(
 	obj, err := s.wanted(ctx, info, old)
 	if err != nil {
 		return nil, false, err
+	}
+	if appliedBy(o.FieldManager, obj) {
+		warning.AddWarning(ctx, "", "it was born at a site, and nobody keeps which fields were applied: what you leave out "+
+			"of the next server-side apply stays; take a label or an annotation off by kubectl label or annotate NAME-")
 	}
 	if err := s.metadataOnly(obj, old); err != nil {
 		return nil, false, err
@@ -175,6 +180,13 @@ func keepMarks(obj, old metav1.Object) {
 	}
 }
 
+// appliedBy reports whether a request was a server-side apply. A mirror has no other entry of one.
+func appliedBy(manager string, obj runtime.Object) bool {
+	return slices.ContainsFunc(metadata.Of(obj).GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {
+		return e.Operation == metav1.ManagedFieldsOperationApply && e.Manager == manager
+	})
+}
+
 // metadataOnly refuses whatever differs beside labels and annotations, by its field.
 func (s siteObjects) metadataOnly(obj, old runtime.Object) error {
 	now, was := metadata.Of(obj), metadata.Of(old)
@@ -202,7 +214,13 @@ func (s siteObjects) metadataOnly(obj, old runtime.Object) error {
 	metadata.Of(rest).SetLabels(was.GetLabels())
 	metadata.Of(rest).SetAnnotations(was.GetAnnotations())
 	if len(errs) == 0 && !equality.Semantic.DeepEqual(rest, old) {
-		errs = append(errs, field.Forbidden(differs(rest, old), s.why(was)))
+		path := differs(rest, old)
+		why := s.why(was)
+		if path.String() == "metadata.finalizers" {
+			why += "; nobody there waits for a controller of this space: put a finalizer on what it belongs to here, " +
+				"or into its template for the site's own controllers"
+		}
+		errs = append(errs, field.Forbidden(path, why))
 	}
 	if len(errs) == 0 {
 		return nil

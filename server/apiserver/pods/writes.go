@@ -3,7 +3,9 @@ package pods
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -67,6 +69,9 @@ func (s siteWrites) Delete(
 	if err := s.stillThat(obj, o.Preconditions); err != nil {
 		return nil, false, err
 	}
+	if err := s.leavesNothing(obj, o); err != nil {
+		return nil, false, err
+	}
 	if err := validate(ctx, obj.DeepCopyObject()); err != nil {
 		return nil, false, err
 	}
@@ -82,6 +87,31 @@ func (s siteWrites) Delete(
 		}
 	}
 	return ending(obj, o), false, nil
+}
+
+// leavesNothing refuses to leave behind at a site what an object owns: it would belong to nobody, and
+// nobody could see it in the space, or end it.
+func (s siteObjects) leavesNothing(obj runtime.Object, o *metav1.DeleteOptions) error {
+	orphan := o.PropagationPolicy != nil && *o.PropagationPolicy == metav1.DeletePropagationOrphan ||
+		o.OrphanDependents != nil && *o.OrphanDependents
+	if !orphan {
+		return nil
+	}
+	var owns string
+	switch x := obj.(type) {
+	case *api.PersistentVolumeClaim:
+		return nil
+	case *api.Pod:
+		if !slices.ContainsFunc(x.Spec.Volumes, func(v api.Volume) bool { return v.Ephemeral != nil }) {
+			return nil
+		}
+		owns = "the claims of its ephemeral volumes"
+	default:
+		owns = "its Pods"
+	}
+	return apierrors.NewForbidden(s.kind, metadata.Of(obj).GetName(), fmt.Errorf(
+		"it was born at a site, and --cascade=orphan would leave %s there to nobody, unseen in this space; "+
+			"delete it with --cascade=background or foreground, or orphan what it belongs to", owns))
 }
 
 // ending is an object as its deletion leaves it until it has gone.
