@@ -79,7 +79,9 @@ func app() *cli.App {
 		Suggest:              true,
 		OnUsageError:         func(_ *cli.Context, err error, _ bool) error { return admin.Usage("%s", err) },
 		ExitErrHandler:       func(*cli.Context, error) {},
-		Commands:             []*cli.Command{centerCommand(), agentCommand(), server.TokenCommand(), admin.SpaceCommand(), admin.TargetCommand(), admin.CACommand(), admin.StatusCommand(), admin.CompletionCommand(), versionCommand()},
+		Commands: []*cli.Command{centerCommand(), agentCommand(), server.TokenCommand(),
+			admin.SpaceCommand(), admin.TargetCommand(), admin.CACommand(), admin.StatusCommand(),
+			admin.CompletionCommand(), versionCommand()},
 	}
 	if filepath.Base(os.Args[0]) == "kubectl-skerry" {
 		a.Name = "kubectl skerry"
@@ -120,17 +122,23 @@ func daemonFlags(mode string) []cli.Flag {
 	return []cli.Flag{
 		text("config", "/etc/skerry/"+mode+".yaml", "file with the same keys as these flags; a flag or variable wins"),
 		text("data-dir", "/var/lib/skerry", "directory for everything that must survive a restart"),
-		&cli.StringSliceFlag{Name: "parent", EnvVars: env("parent"), Usage: "https://HOST:PORT of the parent center; given several times, or " +
+		&cli.StringSliceFlag{Name: "parent", EnvVars: env("parent"), Usage: "https://HOST:PORT of the parent center; " +
+			"given several times, or " +
 			"with commas, addresses of the same center that are tried in turn"},
-		text("proxy", "", "http://USER:PASSWORD@HOST:PORT of a proxy on the way to the parent; direct means none; empty means what HTTPS_PROXY and NO_PROXY say"),
+		text("proxy", "", "http://USER:PASSWORD@HOST:PORT of a proxy on the way to the parent; direct means none; empty "+
+			"means what HTTPS_PROXY and NO_PROXY say"),
 		text("proxy-file", "", "file that holds the value of --proxy, so that no password stands in a command line"),
 		text("token-file", "", "file with the join token, needed the first time only; - reads it from standard input"),
-		text("token", "", "the join token itself, which everybody on this machine sees in the list of processes: prefer --token-file"),
+		text("token", "", "the join token itself, which everybody on this machine sees in the list of processes: prefer "+
+			"--token-file"),
 		text("name", "", "name of this site at its parent (default: the host's name)"),
-		&cli.StringSliceFlag{Name: "labels", Usage: "k=v labels for this site at its parent, set when it joins", EnvVars: env("labels")},
-		&cli.IntFlag{Name: "max-delete-share", Value: 30, EnvVars: env("max-delete-share"), Usage: "percent of this site's objects that its parent may have deleted " +
-			"within 10 seconds before an admin confirms it there (skerry target accept); 100 holds nothing"},
-		text("metrics-listen", "", "HOST:PORT for Prometheus metrics over plain HTTP, such as 127.0.0.1:7444; empty means off"),
+		&cli.StringSliceFlag{Name: "labels", Usage: "k=v labels for this site at its parent, set when it joins",
+			EnvVars: env("labels")},
+		&cli.IntFlag{Name: "max-delete-share", Value: 30, EnvVars: env("max-delete-share"),
+			Usage: "percent of this site's objects that its parent may have deleted " +
+				"within 10 seconds before an admin confirms it there (skerry target accept); 100 holds nothing"},
+		text("metrics-listen", "", "HOST:PORT for Prometheus metrics over plain HTTP, such as 127.0.0.1:7444; "+
+			"empty means off"),
 		text("log-level", "info", "debug, info, warn or error"),
 		text("log-format", "text", "text or json"),
 	}
@@ -152,12 +160,16 @@ func siteName(c *cli.Context) (string, error) {
 func centerCommand() *cli.Command {
 	return &cli.Command{
 		Name: "center", Usage: "run a center; with --parent, a relay", Before: admin.FromFile,
-		Flags: append(slices.Concat(daemonFlags("center"), admin.ReplicaFlags(), server.WebhookFlags(admin.Usage), server.EncryptionFlags(), server.AuditFlags(), []cli.Flag{server.NewSpacesDomainFlag(admin.Usage)}),
+		Flags: append(slices.Concat(daemonFlags("center"), admin.ReplicaFlags(), server.WebhookFlags(admin.Usage),
+			server.EncryptionFlags(), server.AuditFlags(), []cli.Flag{server.NewSpacesDomainFlag(admin.Usage)}),
 			text("listen", "127.0.0.1:7443", "HOST:PORT, TCP for the kube API and UDP for agents"),
 			&cli.DurationFlag{Name: "certificate-life", Value: server.DefaultCertificateLife, EnvVars: env("certificate-life"),
-				Usage: "how long agents' certificates live; they renew them at two thirds, and one that has expired may still be renewed"},
-			text("authentication-config", "", "file with a Kubernetes AuthenticationConfiguration: OIDC providers of people; empty means none"),
-			&cli.StringSliceFlag{Name: "advertise", Usage: "further host names and addresses that the center is reached by", EnvVars: env("advertise")}),
+				Usage: "how long agents' certificates live; they renew them at two thirds, and one that has expired may " +
+					"still be renewed"},
+			text("authentication-config", "", "file with a Kubernetes AuthenticationConfiguration: OIDC providers of "+
+				"people; empty means none"),
+			&cli.StringSliceFlag{Name: "advertise", Usage: "further host names and addresses that the center " +
+				"is reached by", EnvVars: env("advertise")}),
 		Action: func(c *cli.Context) error {
 			log, err := logger(c)
 			if err != nil {
@@ -170,11 +182,15 @@ func centerCommand() *cli.Command {
 				return admin.Usage("--certificate-life %s: at least %s", c.Duration("certificate-life"), shortestCertificate)
 			}
 			var parent *agent.Upward // of a relay
-			cfg := server.Config{DataDir: c.String("data-dir"), Datastore: c.String(admin.DatastoreFlag), SecretFile: c.String(admin.DatastoreSecretFlag), ReplicaAddress: c.String(admin.ReplicaAddressFlag),
-				Listen: c.String("listen"), Advertise: c.StringSlice("advertise"), CertificateLife: c.Duration("certificate-life"), MetricsListen: c.String("metrics-listen"),
+			cfg := server.Config{DataDir: c.String("data-dir"), Datastore: c.String(admin.DatastoreFlag),
+				SecretFile: c.String(admin.DatastoreSecretFlag), ReplicaAddress: c.String(admin.ReplicaAddressFlag),
+				Listen: c.String("listen"), Advertise: c.StringSlice("advertise"),
+				CertificateLife: c.Duration("certificate-life"), MetricsListen: c.String("metrics-listen"),
 				AuthenticationConfig: c.String("authentication-config"), Audit: server.AuditOf(c),
-				EncryptionKeyFile: c.String(server.EncryptionKeyFlag), EncryptionProviderConfig: c.String(server.EncryptionConfigFlag),
-				SpacesDomain: c.String(server.SpacesDomainFlag), WebhookAllow: c.StringSlice(server.WebhookAllowFlag), WebhookDeny: c.StringSlice(server.WebhookDenyFlag), Version: version, Log: log}
+				EncryptionKeyFile:        c.String(server.EncryptionKeyFlag),
+				EncryptionProviderConfig: c.String(server.EncryptionConfigFlag),
+				SpacesDomain:             c.String(server.SpacesDomainFlag), WebhookAllow: c.StringSlice(server.WebhookAllowFlag),
+				WebhookDeny: c.StringSlice(server.WebhookDenyFlag), Version: version, Log: log}
 			if len(c.StringSlice("parent")) > 0 {
 				parent = agent.NewUpward()
 				cfg.Parent = parent
@@ -244,9 +260,12 @@ func runCenter(ctx context.Context, s *server.Server, log *slog.Logger, child *a
 func agentCommand() *cli.Command {
 	return &cli.Command{
 		Name: "agent", Usage: "join a workload cluster to a center and keep it in sync", Before: admin.FromFile,
-		Flags: append(append(daemonFlags("agent"), agent.AllowFlags()...), text("audit-log-path", "", "file that says what was written to the workload cluster, one JSON line a write; none turns it off; empty means audit.log in the data directory"),
+		Flags: append(append(daemonFlags("agent"), agent.AllowFlags()...), text("audit-log-path", "",
+			"file that says what was written to the workload cluster, one JSON line a write; none turns it off; empty "+
+				"means audit.log in the data directory"),
 			text("kubeconfig", "", "of the workload cluster; empty means in-cluster"),
-			&cli.BoolFlag{Name: "force", EnvVars: env("force"), Usage: "join although the center knows this cluster as another site: where it is a copy of that one's"}),
+			&cli.BoolFlag{Name: "force", EnvVars: env("force"), Usage: "join although the center knows this cluster as " +
+				"another site: where it is a copy of that one's"}),
 		Action: func(c *cli.Context) error {
 			log, err := logger(c)
 			if err != nil {
@@ -290,8 +309,11 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 	allow, wrong := agent.AllowOf(c, admin.Usage)
 	spaces, invalid := agent.SpacesNamespaceOf(c, admin.Usage)
 	pods, unreachable := agent.GatewayAddressOf(c, admin.Usage)
-	return agent.Config{Allow: allow, Impersonate: c.Bool("impersonate"), SpacesNamespace: spaces, GatewayAddress: pods, DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: token, Name: name,
-		Labels: l, MaxDeleteShare: c.Int("max-delete-share"), MetricsListen: c.String("metrics-listen"), Version: version, Log: log}, errors.Join(err, wrong, invalid, unreachable)
+	return agent.Config{Allow: allow, Impersonate: c.Bool("impersonate"), SpacesNamespace: spaces,
+		GatewayAddress: pods, DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: token,
+		Name:   name,
+		Labels: l, MaxDeleteShare: c.Int("max-delete-share"), MetricsListen: c.String("metrics-listen"),
+		Version: version, Log: log}, errors.Join(err, wrong, invalid, unreachable)
 }
 
 // joinToken is the token of --token or --token-file, "" for none.

@@ -24,7 +24,6 @@ import (
 	"skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/server/apiserver/encryption"
 	"skerry.dev/skerry/server/apiserver/request"
-	"skerry.dev/skerry/server/apiserver/storage"
 	"skerry.dev/skerry/server/delivery"
 	"skerry.dev/skerry/server/gateway"
 	"skerry.dev/skerry/server/gc"
@@ -186,7 +185,8 @@ func New(cfg Config) (_ *Server, err error) {
 			return nil, err
 		}
 		s.identity = s.keys.Replica(s.store.Incarnation())
-		s.lead = newLeadership(replicaIdentity(s.url, address), func() *rest.Config { return s.api.Loopback(v1alpha1.RootSpace) }, cfg.Log.With("part", "election"))
+		s.lead = newLeadership(replicaIdentity(s.url, address),
+			func() *rest.Config { return s.api.Loopback(v1alpha1.RootSpace) }, cfg.Log.With("part", "election"))
 	}
 	if err := s.wire(certificate, tcp, udp); err != nil {
 		return nil, err
@@ -230,10 +230,13 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Log: s.cfg.Log.With("part", "summary"),
 	})
 	s.gc = gc.New(gc.Config{API: writer, Log: s.cfg.Log.With("part", "gc")})
-	s.defaults = namespacedefaults.New(namespacedefaults.Config{API: newSpaceClient(func(space string) *rest.Config { return s.api.Loopback(space) }), Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "namespacedefaults"),
+	s.defaults = namespacedefaults.New(namespacedefaults.Config{API: newSpaceClient(func(space string) *rest.Config {
+		return s.api.Loopback(space)
+	}), Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "namespacedefaults"),
 		Namespaces: func(ctx context.Context, space string) ([]string, error) { return s.api.Namespaces(ctx, space) }})
 	s.tokens = accounttokens.New(accounttokens.Config{
-		API: writer, Issuer: secretTokens{func() *apiserver.Server { return s.api }}, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "accounttokens"),
+		API: writer, Issuer: secretTokens{func() *apiserver.Server { return s.api }}, Bundle: s.keys.Bundle,
+		Log: s.cfg.Log.With("part", "accounttokens"),
 	})
 	s.sessions = sessions.New(sessions.Config{
 		API:         func() *rest.Config { return s.asLeader(v1alpha1.RootSpace) },
@@ -245,19 +248,24 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	})
 	s.summary.Bind(s.sessions)
 	s.reports.onCrowded = s.sessions.Touch
-	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, healthMetrics{s}, watchMetrics{s}, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-		Name: "skerry_custom_resource_servers", Help: "Spaces whose custom resources are in use: each has a server of its own.",
-	}, func() float64 { return float64(s.api.CustomServers()) }))
+	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, healthMetrics{s}, watchMetrics{s},
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "skerry_custom_resource_servers", Help: "Spaces whose custom resources are in use: each has a server " +
+				"of its own.",
+		}, func() float64 { return float64(s.api.CustomServers()) }))
 	s.sites = s.newSites()
 	s.api, err = apiserver.New(apiserver.Config{
-		Store: s.store, Encryption: s.encrypted, Listener: s.port.API(), TLS: serverTLS(certificate), ClientCAs: s.keys.ClientCAs,
-		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, SpacesDomain: s.cfg.SpacesDomain, Spaces: set, Outbound: webhooks,
+		Store: s.store, Encryption: s.encrypted, Listener: s.port.API(), TLS: serverTLS(certificate),
+		ClientCAs:         s.keys.ClientCAs,
+		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, SpacesDomain: s.cfg.SpacesDomain,
+		Spaces: set, Outbound: webhooks,
 		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (string, bool) {
 			return s.delivery.Targets(space, key, obj)
 		},
 		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
-		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.sites, RTT: s.sessions.RTT, WebhookMetrics: s.webhooks(),
-		PodAPI: s.delivery.PodAPI, Target: s.delivery.UIDOf,
+		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.sites, RTT: s.sessions.RTT,
+		WebhookMetrics: s.webhooks(),
+		PodAPI:         s.delivery.PodAPI, Target: s.delivery.UIDOf,
 		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.sessions.Handler())},
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: s.readyChecks(),
@@ -266,89 +274,12 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	if err != nil {
 		return err
 	}
-	s.gateway = gateway.New(gateway.Config{API: s.api, Runs: s.delivery.RunsAs, Parent: s.cfg.Parent, Log: s.cfg.Log.With("part", "gateway")})
-	s.spaces = space.New(space.Config{Set: set, Loopback: s.asLeader, Open: s.api.Loopback, Lead: s.lead.Won(), Content: s.api, Log: s.cfg.Log.With("part", "space"),
+	s.gateway = gateway.New(gateway.Config{API: s.api, Runs: s.delivery.RunsAs, Parent: s.cfg.Parent,
+		Log: s.cfg.Log.With("part", "gateway")})
+	s.spaces = space.New(space.Config{Set: set, Loopback: s.asLeader, Open: s.api.Loopback, Lead: s.lead.Won(),
+		Content: s.api, Log: s.cfg.Log.With("part", "space"),
 		URL:     func(name string) string { return request.URL(s.url, name) },
 		HostURL: func(name string) string { return apiserver.HostURL(s.url, s.cfg.SpacesDomain, name) }})
-	return nil
-}
-
-// Run serves until ctx ends or a part fails. Parts start in the order API, spaces, controllers,
-// sessions, and all stop together; the data is closed last.
-func (s *Server) Run(ctx context.Context) (err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer func() { err = errors.Join(err, s.close()) }()
-	var parts sync.WaitGroup
-	start := func(name string, run func(context.Context) error) {
-		parts.Go(func() {
-			if err := run(ctx); err != nil && ctx.Err() == nil {
-				cancel(fmt.Errorf("%s: %w", name, err))
-			}
-		})
-	}
-	started := func(ready <-chan struct{}) bool {
-		select {
-		case <-ready:
-			return true
-		case <-ctx.Done():
-			return false
-		}
-	}
-	caughtUp := make(chan struct{})
-	s.starting.on("the kube API to serve root")
-	rotations := newKeyRotation(s)
-	serving, deciding := append(s.api.Counters(), s.defaults), []storage.ChangeHandler{s.delivery, s.summary, s.sessions, s.gc, s.tokens, rotations}
-	start("port", s.port.Run)
-	if s.replicas != nil {
-		start("replicas", s.replicas.Run)
-	}
-	start("kube API", s.api.Run)
-	if s.scrape != nil {
-		start("metrics", func(ctx context.Context) error { return s.scrape.Run(ctx, s.metrics.Handler(apiserver.Gatherer())) })
-	}
-	if started(s.api.Ready()) {
-		s.starting.on("the spaces to be known")
-		start("spaces", s.spaces.Run)
-		if started(s.spaces.Ready()) {
-			start("memory", s.pacing.run)
-			start("kubeconfig", s.renewKubeconfig)
-			start("namespace defaults", s.defaults.Run)
-			if s.lead != nil {
-				start("changes beside the leader", func(ctx context.Context) error {
-					return s.api.Changes(ctx, &fanOut{to: serving, first: make(chan struct{})})
-				})
-				s.starting.on("this replica to lead, or to stand by")
-				if err := s.standBy(ctx, start); err != nil {
-					cancel(err)
-				}
-			} else {
-				deciding = append(serving, deciding...)
-			}
-			if ctx.Err() == nil {
-				s.starting.on("all that is stored to be read and placed")
-				start("changes", func(ctx context.Context) error { return s.api.Changes(ctx, &fanOut{to: deciding, first: caughtUp}) })
-			}
-		}
-	}
-	if started(caughtUp) {
-		s.starting.on("the stored reports of sites to be read")
-		s.reports.Replay(func(target string) bool { return s.delivery.Feed(target) != nil })
-		start("delivery", s.delivery.Run)
-		start("reports", s.reports.run)
-		start("summary", s.summary.Run)
-		start("garbage collector", s.gc.Run)
-		start("token secrets", s.tokens.Run)
-		start("encryption", rotations.Run)
-		start("sessions", s.sessions.Run)
-		s.open.Store(true)
-		s.beReady()
-	}
-	<-ctx.Done()
-	s.starting.end()
-	parts.Wait()
-	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
-		return cause
-	}
 	return nil
 }
 

@@ -117,7 +117,8 @@ func (g *Gateway) read(ctx context.Context, c *target.Client, who identity, at s
 // renew asks for a token and keeps it.
 func (g *Gateway) renew(ctx context.Context, writer *target.Client, who identity, a *account) (*account, error) {
 	if time.Since(g.silent) < silentTime {
-		return nil, fmt.Errorf("no token for ServiceAccount %s/%s of space %s: %w", who.namespace, who.name, who.space, g.silence)
+		return nil, fmt.Errorf("no token for ServiceAccount %s/%s of space %s: %w", who.namespace, who.name, who.space,
+			g.silence)
 	}
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()

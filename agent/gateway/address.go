@@ -33,7 +33,8 @@ func CheckAddress(address string) error {
 		_, err = netip.ParseAddr(host)
 	}
 	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || n == 0 {
-		return fmt.Errorf("%q: give IP:PORT by which the site's pods reach this machine, :PORT to have the IP found, %s or %s",
+		return fmt.Errorf("%q: give IP:PORT by which the site's pods reach this machine, :PORT to have the IP "+
+			"found, %s or %s",
 			address, Auto, Off)
 	}
 	return nil

@@ -74,7 +74,8 @@ type Gateway struct {
 // New returns a Gateway that listens when it is run.
 func New(c Config) (*Gateway, error) {
 	g := &Gateway{Config: c, accounts: map[identity]*account{}, tokens: map[[sha256.Size]byte]identity{},
-		problem: errStarting, checked: time.Now(), changed: make(chan struct{}), needed: make(chan struct{}), doubts: make(chan struct{}, 1), up: upward.NewTransport(c.Up),
+		problem: errStarting, checked: time.Now(), changed: make(chan struct{}), needed: make(chan struct{}),
+		doubts: make(chan struct{}, 1), up: upward.NewTransport(c.Up),
 		seats: seats{spaces: map[string]int{}, accounts: map[identity]int{}}}
 	if c.Address == Off {
 		g.problem = errOff

@@ -32,6 +32,42 @@ func TestEveryPackageIsDocumented(t *testing.T) {
 	})
 }
 
+// maxColumns is the length of a line of code in bytes, a tab being one, as gofmt counts. Aim at 100.
+const maxColumns = 120
+
+func TestLinesAreShort(t *testing.T) {
+	eachFile(t, func(t *testing.T, path string, source []byte) {
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		for _, n := range longLines(source) {
+			t.Errorf("%s:%d has more than %d bytes: break the line", path, n, maxColumns)
+		}
+	})
+}
+
+// longLines returns the numbers, from 1, of the lines over maxColumns. A marker of kubebuilder is
+// exempt, because its generator reads one line, and so is a URL that stands alone in a comment.
+func longLines(source []byte) (numbers []int) {
+	for i, line := range strings.Split(string(source), "\n") {
+		comment, isComment := strings.CutPrefix(strings.TrimSpace(line), "// ")
+		marker := isComment && strings.HasPrefix(comment, "+kubebuilder:")
+		url := isComment && strings.Contains(comment, "://") && !strings.Contains(comment, " ")
+		if len(line) > maxColumns && !marker && !url {
+			numbers = append(numbers, i+1)
+		}
+	}
+	return numbers
+}
+
+func TestLongLinesCanFail(t *testing.T) {
+	long := strings.Repeat("x", maxColumns)
+	source := long + "\n" + long + "x\n\t// +kubebuilder:" + long + "\n// https://" + long + "\n// see https://" + long
+	if got := longLines([]byte(source)); !slices.Equal(got, []int{2, 5}) {
+		t.Errorf("longLines = %v, want [2 5]", got)
+	}
+}
+
 func TestFilesAreSmall(t *testing.T) {
 	eachFile(t, func(t *testing.T, path string, source []byte) {
 		if n := bytes.Count(source, []byte("\n")); n > maxLines {

@@ -116,10 +116,11 @@ func (o CAOptions) asked(a *authorities, r v1alpha1.AuthoritiesRequest) error {
 		what += fmt.Sprintf("; the phase %s is left at once", r.Force)
 	}
 	_, err := fmt.Fprintf(o.Out, `%s%s.
-The center tells all sites of the new authorities, uses them when all have acknowledged, and retires the old ones when all certificates
-are renewed. It goes on by itself, also over a restart. Back up its data directory afterwards. See: skerry ca status
-Kubeconfigs name the authorities: those that were handed out before are good until the old ones are retired. admin.kubeconfig of the
-center is written anew; for others: skerry space kubeconfig NAME
+The center tells all sites of the new authorities, uses them when all have acknowledged, and
+retires the old ones when all certificates are renewed. It goes on by itself, also over a restart.
+Back up its data directory afterwards. See: skerry ca status
+Kubeconfigs name the authorities: those that were handed out before are good until the old ones are
+retired. admin.kubeconfig of the center is written anew; for others: skerry space kubeconfig NAME
 `, what, suffix)
 	return err
 }

@@ -17,13 +17,14 @@ type wanted struct {
 	name, target, hash string
 	order              int
 	object             map[string]any
-	of                 string // names the replicasetdiff.Source that object is still to be completed from; empty when it is whole
-	status             json.RawMessage
-	owner              store.Key
-	ownerUID           string
-	waits              bool // for what controls it to be in the space
-	deleting           bool
-	grace              int64 // of its deletion, in seconds
+	// of names the replicasetdiff.Source that completes object. It is empty when object is whole.
+	of       string
+	status   json.RawMessage
+	owner    store.Key
+	ownerUID string
+	waits    bool // for what controls it to be in the space
+	deleting bool
+	grace    int64 // of its deletion, in seconds
 }
 
 // wantedMirrors reads what the targets report of one name, and gives each Pod its name in the

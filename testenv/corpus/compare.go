@@ -38,7 +38,8 @@ func compare(cluster, space []object) (objects int, differences []difference) {
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
 		objects += len(want[key])
 		if len(want[key]) != len(got[key]) {
-			differences = append(differences, difference{object: key, path: "*", cluster: count(want[key]), space: count(got[key])})
+			differences = append(differences, difference{object: key, path: "*", cluster: count(want[key]),
+				space: count(got[key])})
 			continue
 		}
 		for i := range want[key] {

@@ -52,9 +52,11 @@ func (o object) leaves() map[string]string {
 
 // volatile are paths, or last parts of paths after a "~", whose values belong to one cluster.
 var volatile = map[string]bool{
-	"metadata.uid": true, "metadata.resourceVersion": true, "metadata.creationTimestamp": true, "metadata.generation": true,
+	"metadata.uid": true, "metadata.resourceVersion": true, "metadata.creationTimestamp": true,
+	"metadata.generation":    true,
 	"metadata.managedFields": true, "metadata.name": true, "metadata.selfLink": true, "metadata.deletionTimestamp": true,
-	"status.observedGeneration": true, "spec.clusterIP": true, "spec.clusterIPs": true, "spec.nodeName": true, "spec.volumeName": true,
+	"status.observedGeneration": true, "spec.clusterIP": true, "spec.clusterIPs": true, "spec.nodeName": true,
+	"spec.volumeName": true,
 	"metadata.annotations.pv.kubernetes.io/bind-completed":                  true,
 	"metadata.annotations.pv.kubernetes.io/bound-by-controller":             true,
 	"metadata.annotations.volume.kubernetes.io/selected-node":               true,
@@ -65,13 +67,16 @@ var volatile = map[string]bool{
 }
 
 // volatileKeys are the keys of values of one cluster, wherever they are: addresses, ids, hashes.
-var volatileKeys = map[string]bool{"uid": true, "podIP": true, "podIPs": true, "hostIP": true, "hostIPs": true, "containerID": true, "imageID": true,
-	"nodePort": true, "healthCheckNodePort": true, "pod-template-hash": true, "controller-revision-hash": true, "controller-uid": true,
+var volatileKeys = map[string]bool{"uid": true, "podIP": true, "podIPs": true, "hostIP": true, "hostIPs": true,
+	"containerID": true, "imageID": true,
+	"nodePort": true, "healthCheckNodePort": true, "pod-template-hash": true, "controller-revision-hash": true,
+	"controller-uid":                     true,
 	"batch.kubernetes.io/controller-uid": true, "nodeName": true, "observedGeneration": true, "allocatedResources": true,
 	"currentRevision": true, "updateRevision": true, "resourceVersion": true, "addresses": true,
 	// Certificates, and the time in helm's records of releases.
 	"ca.crt": true, "release": true,
-	"kubernetes.io/config.seen": true, "kubernetes.io/service-account.uid": true, "endpoints.kubernetes.io/last-change-trigger-time": true}
+	"kubernetes.io/config.seen": true, "kubernetes.io/service-account.uid": true,
+	"endpoints.kubernetes.io/last-change-trigger-time": true}
 
 var (
 	timeKey = regexp.MustCompile(`(Time|Timestamp|At|Since)$`)

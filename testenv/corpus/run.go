@@ -117,14 +117,16 @@ func (r *run) setUp(ctx context.Context) error {
 	}
 	r.stop = append(r.stop, center.Stop)
 	// The site allows what a cluster's own admin may do, and the deletion of all that there is.
-	agent, err := r.StartAgent(ctx, center, "site", kubeconfigs[1], "--max-delete-share", "100", "--allow-pod-security", "privileged",
+	agent, err := r.StartAgent(ctx, center, "site", kubeconfigs[1], "--max-delete-share", "100",
+		"--allow-pod-security", "privileged",
 		"--allow-external-ips", "--allow-kinds", "*")
 	if err != nil {
 		return err
 	}
 	r.stop = append(r.stop, agent.Stop)
 	r.processes = []*drive.Process{center.Process, agent}
-	if _, err := r.Site.Run(ctx, r.Site.Skerry, "space", "create", "corpus", "--kubeconfig", center.Kubeconfig); err != nil {
+	if _, err := r.Site.Run(ctx, r.Site.Skerry, "space", "create", "corpus", "--kubeconfig",
+		center.Kubeconfig); err != nil {
 		return err
 	}
 	space, err := r.SpaceKubeconfig(ctx, center, "corpus")
@@ -140,7 +142,8 @@ func (r *run) setUp(ctx context.Context) error {
 		}
 	}
 	return drive.Until(ctx, 30*time.Second, "the site's session", func(ctx context.Context) error {
-		out, err := r.K(ctx, center.Kubeconfig, "get", "synctarget", "site", "-o", `jsonpath={.status.conditions[?(@.type=="Connected")].status}`)
+		out, err := r.K(ctx, center.Kubeconfig, "get", "synctarget", "site", "-o",
+			`jsonpath={.status.conditions[?(@.type=="Connected")].status}`)
 		if err == nil && out != "True" {
 			err = fmt.Errorf("its condition Connected is %q", out)
 		}
@@ -189,7 +192,8 @@ func (r *run) all(ctx context.Context, units []Unit) []result {
 
 // unit runs one unit from its namespace's creation until everything is gone again.
 func (r *run) unit(ctx context.Context, u *Unit) (res result) {
-	if res.differences, res.err = r.both(ctx, u, "namespace", command{program: r.Site.Kubectl, args: []string{"create", "namespace", u.Name}}); res.err != nil {
+	if res.differences, res.err = r.both(ctx, u, "namespace", command{program: r.Site.Kubectl,
+		args: []string{"create", "namespace", u.Name}}); res.err != nil {
 		return res
 	}
 	namespaces, manifests := []string{u.Name}, []identity{}
@@ -245,7 +249,8 @@ const rest = 3 * time.Second
 
 // settle waits until both sides rest and are equal but for declared differences, or until the
 // unit's time is up.
-func (r *run) settle(ctx context.Context, u *Unit, step string, namespaces []string, manifests []identity) (objects int, last []difference, err error) {
+func (r *run) settle(ctx context.Context, u *Unit, step string, namespaces []string,
+	manifests []identity) (objects int, last []difference, err error) {
 	began, changed, before := time.Now(), time.Now(), ""
 	for {
 		cluster, space, err := r.look(ctx, namespaces, manifests)
@@ -280,7 +285,8 @@ func (r *run) settle(ctx context.Context, u *Unit, step string, namespaces []str
 
 // look observes both sides. An API may refuse for a moment, as one does whose definition has just
 // changed.
-func (r *run) look(ctx context.Context, namespaces []string, manifests []identity) (cluster, space []object, err error) {
+func (r *run) look(ctx context.Context, namespaces []string, manifests []identity) (cluster, space []object,
+	err error) {
 	if cluster, err = r.cluster.observe(ctx, namespaces, manifests); err == nil {
 		space, err = r.space.observe(ctx, namespaces, manifests)
 	}
@@ -298,7 +304,8 @@ func looks(objects []object) string {
 }
 
 // clean deletes what the unit made, on both sides, and says what is left anywhere.
-func (r *run) clean(ctx context.Context, u *Unit, namespaces []string, manifests []identity) (left []difference, err error) {
+func (r *run) clean(ctx context.Context, u *Unit, namespaces []string, manifests []identity) (left []difference,
+	err error) {
 	var wg sync.WaitGroup
 	for _, s := range []*side{r.cluster, r.space} {
 		wg.Go(func() {
@@ -328,7 +335,8 @@ func (r *run) clean(ctx context.Context, u *Unit, namespaces []string, manifests
 			case s == r.cluster:
 				return left, gone
 			default:
-				left = append(left, difference{object: "Namespace/" + ns, path: "*", cluster: absent, space: "is still at the " + s.name + ": " + gone.Error()})
+				left = append(left, difference{object: "Namespace/" + ns, path: "*", cluster: absent,
+					space: "is still at the " + s.name + ": " + gone.Error()})
 			}
 		}
 	}

@@ -42,7 +42,8 @@ func openSide(name, kubeconfig string) (*side, error) {
 // born are the kinds that are looked at in every namespace of a unit, whether a manifest has them or
 // not: what controllers make, and what every namespace has.
 var born = []identity{
-	{apiVersion: "v1", kind: "Pod"}, {apiVersion: "v1", kind: "PersistentVolumeClaim"}, {apiVersion: "v1", kind: "ConfigMap"},
+	{apiVersion: "v1", kind: "Pod"}, {apiVersion: "v1", kind: "PersistentVolumeClaim"},
+	{apiVersion: "v1", kind: "ConfigMap"},
 	{apiVersion: "v1", kind: "Secret"}, {apiVersion: "v1", kind: "ServiceAccount"}, {apiVersion: "v1", kind: "Service"},
 	{apiVersion: "apps/v1", kind: "ReplicaSet"}, {apiVersion: "batch/v1", kind: "Job"},
 	{apiVersion: "discovery.k8s.io/v1", kind: "EndpointSlice"},

@@ -46,7 +46,8 @@ func identities(manifest string) (ids []identity, err error) {
 }
 
 func identityOf(o object) identity {
-	return identity{apiVersion: o.text("apiVersion"), kind: o.text("kind"), namespace: o.text("metadata", "namespace"), name: o.text("metadata", "name")}
+	return identity{apiVersion: o.text("apiVersion"), kind: o.text("kind"), namespace: o.text("metadata", "namespace"),
+		name: o.text("metadata", "name")}
 }
 
 // manifestStep gives a manifest to both sides.

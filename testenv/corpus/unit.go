@@ -135,12 +135,14 @@ func readSettings(file string) (s settings, err error) {
 // verbOf returns what to do with a step's file: apply, create, replace, ssa, delete or run.
 func verbOf(file string) (string, error) {
 	switch parts := strings.Split(file, "."); {
-	case len(parts) == 3 && parts[2] == "yaml" && slices.Contains([]string{"apply", "create", "replace", "ssa", "delete"}, parts[1]):
+	case len(parts) == 3 && parts[2] == "yaml" && slices.Contains([]string{"apply", "create", "replace", "ssa",
+		"delete"}, parts[1]):
 		return parts[1], nil
 	case len(parts) == 2 && parts[1] == "run":
 		return "run", nil
 	}
-	return "", fmt.Errorf("file %s: want N.apply.yaml, N.create.yaml, N.replace.yaml, N.ssa.yaml, N.delete.yaml or N.run", file)
+	return "", fmt.Errorf("file %s: want N.apply.yaml, N.create.yaml, N.replace.yaml, N.ssa.yaml, "+
+		"N.delete.yaml or N.run", file)
 }
 
 // declares returns the reason of a declared difference, or "".

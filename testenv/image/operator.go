@@ -115,7 +115,8 @@ func (c *cluster) hold(pod string) error {
 	if code == http.StatusNotFound {
 		_, err = c.object(http.MethodPost, path, map[string]any{
 			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": "operator"},
-			"spec": map[string]any{"holderIdentity": pod, "leaseDurationSeconds": 10, "renewTime": time.Now().UTC().Format(form)},
+			"spec": map[string]any{"holderIdentity": pod, "leaseDurationSeconds": 10,
+				"renewTime": time.Now().UTC().Format(form)},
 		}, &live)
 		return err
 	}

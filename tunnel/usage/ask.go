@@ -60,8 +60,8 @@ func bounded(ctx context.Context, most time.Duration) (context.Context, context.
 	return context.WithTimeout(ctx, most)
 }
 
-// ask asks one target. Within ends before ctx, which is whoever asks. Site are the targets that the answer came through, with slashes between
-// them. The error is a *exchange.Fault.
+// ask asks one target. Ctx is the caller's, and within ends before it. Site is the path of targets
+// that the answer came through, joined with slashes. The error is a *exchange.Fault.
 func (a *asking) ask(ctx, within context.Context, target string, r *exchange.Request) (
 	all []Metrics, warnings []string, site string, err error,
 ) {

@@ -63,7 +63,8 @@ func logQuery(o *api.PodLogOptions) url.Values {
 			query.Set(name, "true")
 		}
 	}
-	for name, n := range map[string]*int64{"sinceSeconds": o.SinceSeconds, "tailLines": o.TailLines, "limitBytes": o.LimitBytes} {
+	for name, n := range map[string]*int64{"sinceSeconds": o.SinceSeconds, "tailLines": o.TailLines,
+		"limitBytes": o.LimitBytes} {
 		if n != nil {
 			query.Set(name, strconv.FormatInt(*n, 10))
 		}

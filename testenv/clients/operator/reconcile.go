@@ -58,8 +58,8 @@ func (r *reconciler) Reconcile(ctx context.Context, q ctrl.Request) (ctrl.Result
 // parts are the objects that a Website owns.
 func (r *reconciler) parts(w *website) []runtime.ApplyConfiguration {
 	labels := map[string]string{"website": w.Name}
-	owner := metaac.OwnerReference().WithAPIVersion(groupVersion.String()).WithKind("Website").WithName(
-		w.Name).WithUID(w.UID).
+	owner := metaac.OwnerReference().WithAPIVersion(groupVersion.String()).
+		WithKind("Website").WithName(w.Name).WithUID(w.UID).
 		WithController(true).WithBlockOwnerDeletion(true)
 	container := coreac.Container().WithName("web").WithImage(w.Spec.Image).WithArgs("serve").
 		WithEnvFrom(coreac.EnvFromSource().WithConfigMapRef(coreac.ConfigMapEnvSource().WithName(w.Name)))

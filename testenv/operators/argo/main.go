@@ -35,7 +35,8 @@ type marked struct{ app string }
 func main() {
 	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "of the cluster")
 	namespace := flag.String("namespace", "default", "namespace of objects that name none")
-	app := flag.String("app", "app", "name of the application: its objects that are no longer in the directory are deleted")
+	app := flag.String("app", "app", "name of the application: its objects that are no longer in the directory "+
+		"are deleted")
 	timeout := flag.Duration("timeout", time.Minute, "when to give up")
 	flag.Parse()
 	if flag.NArg() != 1 {
@@ -71,8 +72,10 @@ func run(ctx context.Context, kubeconfig, namespace, app, dir string) error {
 	results, err := settle(ctx, live, config, wanted, namespace, app)
 	failed := 0
 	for _, r := range results {
-		fmt.Printf("%s/%s %s %s%s %s\n", r.ResourceKey.Kind, r.ResourceKey.Name, r.SyncPhase, r.Status, r.HookPhase, r.Message)
-		if r.Status == common.ResultCodeSyncFailed || r.HookPhase == common.OperationFailed || r.HookPhase == common.OperationError {
+		fmt.Printf("%s/%s %s %s%s %s\n", r.ResourceKey.Kind, r.ResourceKey.Name, r.SyncPhase, r.Status, r.HookPhase,
+			r.Message)
+		if r.Status == common.ResultCodeSyncFailed || r.HookPhase == common.OperationFailed ||
+			r.HookPhase == common.OperationError {
 			failed++
 		}
 	}
@@ -84,7 +87,8 @@ func run(ctx context.Context, kubeconfig, namespace, app, dir string) error {
 
 // settle goes on with the sync once a second until it has ended, each time with what is live then,
 // as Argo CD's controller does.
-func settle(ctx context.Context, live cache.ClusterCache, config *rest.Config, wanted []*unstructured.Unstructured, namespace, app string) ([]common.ResourceSyncResult, error) {
+func settle(ctx context.Context, live cache.ClusterCache, config *rest.Config, wanted []*unstructured.Unstructured,
+	namespace, app string) ([]common.ResourceSyncResult, error) {
 	var phase common.OperationPhase
 	var message string
 	var results []common.ResourceSyncResult
@@ -94,7 +98,8 @@ func settle(ctx context.Context, live cache.ClusterCache, config *rest.Config, w
 		if err != nil {
 			return results, err
 		}
-		s, cleanup, err := sync.NewSyncContext("directory", sync.Reconcile(wanted, managed, namespace, live), config, config, kubectl, namespace, live.GetOpenAPISchema(),
+		s, cleanup, err := sync.NewSyncContext("directory", sync.Reconcile(wanted, managed, namespace, live), config,
+			config, kubectl, namespace, live.GetOpenAPISchema(),
 			sync.WithInitialState(phase, message, results, began), sync.WithPrune(true), sync.WithLogr(logr.Discard()))
 		if err != nil {
 			return results, err

@@ -26,7 +26,8 @@ import (
 )
 
 // controllers are those that run, by the names under which they have registered themselves.
-var controllers = []string{approver.ControllerName, ca.CRControllerName, selfsigned.CRControllerName, issuing.ControllerName, keymanager.ControllerName,
+var controllers = []string{approver.ControllerName, ca.CRControllerName, selfsigned.CRControllerName,
+	issuing.ControllerName, keymanager.ControllerName,
 	readiness.ControllerName, requestmanager.ControllerName, trigger.ControllerName, issuers.ControllerName}
 
 func main() {

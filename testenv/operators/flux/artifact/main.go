@@ -29,7 +29,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-var externalArtifacts = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1", Resource: "externalartifacts"}
+var externalArtifacts = schema.GroupVersionResource{Group: "source.toolkit.fluxcd.io", Version: "v1",
+	Resource: "externalartifacts"}
 
 func main() {
 	kubeconfig := flag.String("kubeconfig", os.Getenv("KUBECONFIG"), "of the cluster that has the ExternalArtifact")
@@ -77,14 +78,17 @@ func publish(ctx context.Context, kubeconfig, namespace, name, dir string) error
 			archive.Store(&data)
 			now := time.Now().UTC().Format(time.RFC3339)
 			file := digest[len("sha256:"):] + ".tar.gz"
-			body := map[string]any{"apiVersion": externalArtifacts.GroupVersion().String(), "kind": "ExternalArtifact", "metadata": map[string]any{"name": name}}
+			body := map[string]any{"apiVersion": externalArtifacts.GroupVersion().String(), "kind": "ExternalArtifact",
+				"metadata": map[string]any{"name": name}}
 			if err := apply(ctx, objects, name, body); err != nil {
 				return err
 			}
 			body["status"] = map[string]any{
-				"artifact": map[string]any{"digest": digest, "revision": "latest@" + digest, "path": file, "size": len(data), "lastUpdateTime": now,
+				"artifact": map[string]any{"digest": digest, "revision": "latest@" + digest, "path": file,
+					"size": len(data), "lastUpdateTime": now,
 					"url": fmt.Sprintf("http://%s/%s", listener.Addr(), file)},
-				"conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "Succeeded", "message": "published " + digest, "lastTransitionTime": now}},
+				"conditions": []any{map[string]any{"type": "Ready", "status": "True", "reason": "Succeeded",
+					"message": "published " + digest, "lastTransitionTime": now}},
 			}
 			if err := apply(ctx, objects, name, body, "status"); err != nil {
 				return err
@@ -100,12 +104,14 @@ func publish(ctx context.Context, kubeconfig, namespace, name, dir string) error
 	}
 }
 
-func apply(ctx context.Context, objects dynamic.ResourceInterface, name string, body map[string]any, subresource ...string) error {
+func apply(ctx context.Context, objects dynamic.ResourceInterface, name string, body map[string]any,
+	subresource ...string) error {
 	data, err := json.Marshal(body)
 	if err != nil {
 		return err
 	}
-	_, err = objects.Patch(ctx, name, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: "artifact"}, subresource...)
+	_, err = objects.Patch(ctx, name, types.ApplyPatchType, data, metav1.PatchOptions{FieldManager: "artifact"},
+		subresource...)
 	return err
 }
 
