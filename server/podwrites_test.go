@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -120,11 +121,18 @@ func TestPodsAreWritten(t *testing.T) {
 	}
 	writesOfJobs(t, c, asked)
 	writesOfPlaced(t, c, asked)
-	claimsAreCounted(t, c)
 }
 
-// claimsAreCounted: what sites report counts in a ResourceQuota, which refuses only users.
-func claimsAreCounted(t *testing.T, c *center) {
+// TestClaimsAreCounted: what sites report counts in a ResourceQuota, which refuses only users.
+func TestClaimsAreCounted(t *testing.T) {
+	c := start(t, t.TempDir(), newAuthority(t), nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	var changes errgroup.Group
+	for _, handler := range c.api.Counters() {
+		changes.Go(func() error { return c.api.Changes(ctx, handler) })
+	}
+	defer func() { cancel(); _ = changes.Wait(); c.stop() }()
+	c.createSpace("team", "Delete")
 	api, own := clients(t, c.admin("team")).CoreV1(), clients(t, c.api.Loopback("team")).CoreV1()
 	claim := func(name string, notes map[string]string) *corev1.PersistentVolumeClaim {
 		return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: notes},

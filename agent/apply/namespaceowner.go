@@ -97,6 +97,9 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 		},
 	)
 	if err == nil {
+		err = a.projectsOwnToken(ctx, t, p)
+	}
+	if err == nil {
 		err = a.lacksClass(ctx, t, p)
 	}
 	return err

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // Object refuses what the site does not allow inside of an object. body is its JSON; names reports
@@ -73,34 +72,6 @@ func (p *Policy) secret(body []byte) error {
 			"a Secret of type %s would hold a token for the site's own API",
 			tokenSecret,
 		)
-	}
-	return nil
-}
-
-func (p *Policy) tokens() bool { return both(p.site.Tokens, p.parent.Tokens) }
-
-// checkTokens refuses projected tokens for the site's API: those without an audience, or with one
-// of Kubernetes.
-func (p *Policy) checkTokens(spec *podSpec) error {
-	if p.tokens() {
-		return nil
-	}
-	for _, v := range spec.Volumes {
-		if v.Projected == nil {
-			continue
-		}
-		for _, source := range v.Projected.Sources {
-			t := source.ServiceAccountToken
-			if t != nil && (t.Audience == "" || strings.Contains(t.Audience, "kubernetes")) {
-				return refuse(
-					ReasonField,
-					"tokens",
-					"true",
-					"volume %q projects a token for the site's own API; give the token another audience",
-					v.Name,
-				)
-			}
-		}
 	}
 	return nil
 }
