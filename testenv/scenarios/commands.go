@@ -69,7 +69,7 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 	began := time.Now()
 	for attempts := 1; ; attempts++ {
 		stdout, stderr, err := capture(ts, argv)
-		if (err == nil && want.MatchString(stdout)) != neg {
+		if (err == nil && matches(want, stdout)) != neg {
 			ts.Logf("after %.1fs (%d attempts)", time.Since(began).Seconds(), attempts)
 			_, err := ts.Stdout().Write([]byte(stdout))
 			ts.Check(err)
@@ -81,6 +81,12 @@ func eventually(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		time.Sleep(pollInterval)
 	}
+}
+
+// matches leaves the newline that ends an output out of what want sees. Behind it is an empty line
+// for a regexp of several lines, and '^$', which asks for no output, would match any output.
+func matches(want *regexp.Regexp, output string) bool {
+	return want.MatchString(strings.TrimSuffix(output, "\n"))
 }
 
 func capture(ts *testscript.TestScript, argv []string) (stdout, stderr string, err error) {

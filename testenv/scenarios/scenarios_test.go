@@ -3,6 +3,7 @@ package scenarios
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -59,6 +60,23 @@ func TestNamespaceFor(t *testing.T) {
 	} {
 		if got := namespaceFor(script); got != want {
 			t.Errorf("namespaceFor(%q) = %q, want %q", script, got, want)
+		}
+	}
+}
+
+func TestMatches(t *testing.T) {
+	for _, c := range []struct {
+		pattern, output string
+		want            bool
+	}{
+		{"^$", "", true},
+		{"^$", "\n", true},
+		{"^$", "pod/web\n", false},
+		{"^yes$", "yes\n", true},
+		{"^two$", "one\ntwo\nthree\n", true},
+	} {
+		if got := matches(regexp.MustCompile("(?m)"+c.pattern), c.output); got != c.want {
+			t.Errorf("%q in %q: %v", c.pattern, c.output, got)
 		}
 	}
 }
