@@ -2,8 +2,8 @@ package delivery
 
 import "sync"
 
-// spaceMark is what of a Space is written on what it delivers.
-type spaceMark struct {
+// spaceOrigin is the part of customize.Origin that a Space contributes.
+type spaceOrigin struct {
 	// uid is metadata.uid. A Namespace carries it to the targets, because a namespace there belongs
 	// to one space and not to a later one of the same name.
 	uid string
@@ -12,32 +12,32 @@ type spaceMark struct {
 	prefix string
 }
 
-// spaceMarks are those of the Spaces by name. They have a lock of their own: bodies are rendered
-// with and without Delivery's.
-type spaceMarks struct {
+// spaceOrigins are those of the Spaces by name. They have a lock of their own, because bodies are
+// rendered with and without Delivery.mu held.
+type spaceOrigins struct {
 	mu  sync.RWMutex
-	all map[string]spaceMark
+	all map[string]spaceOrigin
 }
 
-func newSpaceMarks() *spaceMarks { return &spaceMarks{all: map[string]spaceMark{}} }
+func newSpaceOrigins() *spaceOrigins { return &spaceOrigins{all: map[string]spaceOrigin{}} }
 
-// set notes the mark of a space, the zero one when the space is gone.
-func (s *spaceMarks) set(name string, m spaceMark) {
+// set stores what a space contributes; the zero value deletes it.
+func (s *spaceOrigins) set(name string, m spaceOrigin) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m == (spaceMark{}) {
+	if m == (spaceOrigin{}) {
 		delete(s.all, name)
 	} else {
 		s.all[name] = m
 	}
 }
 
-// get returns the mark of a space, the zero one when it is not known.
-func (s *spaceMarks) get(name string) spaceMark {
+// get returns what a space contributes, the zero value when it is not known.
+func (s *spaceOrigins) get(name string) spaceOrigin {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.all[name]
 }
 
 // SpaceUID returns the UID of a space, empty when it is not known.
-func (d *Delivery) SpaceUID(space string) string { return d.spaceMarks.get(space).uid }
+func (d *Delivery) SpaceUID(space string) string { return d.spaceOrigins.get(space).uid }
