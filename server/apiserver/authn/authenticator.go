@@ -17,13 +17,12 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// CenterUser is the name of the user that the parts of the center are.
+// CenterUser is the user name of the center's own parts.
 const CenterUser = "system:skerry:center"
 
-// newAuthenticator tries, in this order: the loopback, a client certificate of the pool of the
-// moment, a ServiceAccount token of the request's space, a token of a provider of people, nil for
-// none. Whoever shows nothing is anonymous, where that is allowed; whoever shows something wrong is
-// refused. Requests that came through the gateway of a site are of ServiceAccounts alone.
+// newAuthenticator returns the authenticator that the package comment describes. clientCAs returns
+// the present authorities of client certificates. tokens checks tokens of ServiceAccounts, people
+// those of OIDC providers. clientCAs and people may be nil.
 func newAuthenticator(
 	clientCAs func() *x509.CertPool,
 	tokens, people authenticator.Token,
@@ -58,7 +57,7 @@ func newAuthenticator(
 			return inner, true, nil
 		}
 		if request.Site(r.Context()) != "" {
-			return site.AuthenticateRequest(r) // what a site's pods show is theirs, and nothing else
+			return site.AuthenticateRequest(r) // a site's Pods are ServiceAccounts, never people
 		}
 		return outer.AuthenticateRequest(r)
 	})

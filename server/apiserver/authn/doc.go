@@ -1,4 +1,4 @@
-// Package authn says who makes a request. New tries, in this order:
+// Package authn authenticates requests: it says who makes them. New tries, in this order:
 //
 //  1. The loopback: the center itself, CenterUser, whatever credentials the request shows.
 //  2. A client certificate: the common name is the user, the organizations are the groups.
@@ -7,6 +7,7 @@
 //     space.
 //  4. A token of an OIDC provider, which says the same in every space.
 //
-// Whoever shows nothing is anonymous, where the configuration allows it. Whoever shows something
-// wrong is refused. What a user may do is package authz's to say.
+// A request without credentials is anonymous, where the configuration allows it. One with wrong
+// credentials is refused. A request through the gateway of a site is authenticated by step 3 alone.
+// Package authz decides what a user may do.
 package authn

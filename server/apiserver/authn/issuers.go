@@ -11,15 +11,15 @@ import (
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
-// IsIssuerPath reports whether a path is one at which a verifier of ServiceAccount tokens finds
-// their issuer and its keys.
+// IsIssuerPath reports whether a verifier of ServiceAccount tokens finds their issuer or its keys at
+// this path.
 func IsIssuerPath(path string) bool {
 	return path == serviceaccount.OpenIDConfigPath || path == serviceaccount.JWKSPath
 }
 
-// ServeHTTP answers for the issuer of the request's space: OIDC discovery, and its keys. Who may
-// ask is a right of the space (system:service-account-issuer-discovery), which its ServiceAccounts
-// have.
+// ServeHTTP serves OIDC discovery and the keys of the issuer of the request's space. RBAC of the
+// space decides who may read them; its ServiceAccounts may
+// (system:service-account-issuer-discovery).
 func (t *Tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	space := request.Space(r.Context())
 	if space == "" || space == request.AllSpaces || r.Method != http.MethodGet && r.Method != http.MethodHead {
@@ -29,7 +29,7 @@ func (t *Tokens) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	issuer := t.issuer(space)
 	metadata, err := serviceaccount.NewOpenIDMetadataProvider(issuer, issuer+serviceaccount.JWKSPath, "", t.keys)
 	if err != nil {
-		response.Write(w, response.NotFound()) // an address of the center that is no https
+		response.Write(w, response.NotFound()) // the center's address is not https
 		return
 	}
 	body, age := metadata.GetConfigJSON()

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"net/http"
 	"os"
@@ -22,9 +21,9 @@ import (
 	certutil "k8s.io/client-go/util/cert"
 )
 
-// readAuthentication reads Kubernetes' file of structured authentication: OIDC providers, and who
-// may be anonymous where. The people whom the providers vouch for are the same in every space, and
-// have the rights that each space gives them.
+// readAuthentication reads an AuthenticationConfiguration of Kubernetes: OIDC providers, and the
+// paths at which requests may be anonymous. A user of a provider is the same in every space, and has
+// the rights that each space gives.
 func readAuthentication(path string) (*apiserverapi.AuthenticationConfiguration, error) {
 	if path == "" {
 		return &apiserverapi.AuthenticationConfiguration{}, nil
@@ -37,11 +36,8 @@ func readAuthentication(path string) (*apiserverapi.AuthenticationConfiguration,
 	apiserverinstall.Install(scheme)
 	obj, err := runtime.Decode(serializer.NewCodecFactory(scheme, serializer.EnableStrict).UniversalDecoder(), data)
 	if err != nil {
-		return nil, fmt.Errorf(
-			"%s: write apiVersion: apiserver.config.k8s.io/v1 and kind: AuthenticationConfiguration: %w",
-			path,
-			err,
-		)
+		return nil, fmt.Errorf("decode %s: %w; it must be an AuthenticationConfiguration of "+
+			"apiserver.config.k8s.io/v1", path, err)
 	}
 	c, ok := obj.(*apiserverapi.AuthenticationConfiguration)
 	if !ok {
@@ -57,8 +53,8 @@ func readAuthentication(path string) (*apiserverapi.AuthenticationConfiguration,
 	return c, nil
 }
 
-// oidcProviders returns the authenticator of all OIDC providers, nil for none. They are asked for
-// their keys until ctx ends.
+// oidcProviders returns the authenticator of all OIDC providers, nil for none. It fetches their keys
+// until ctx ends.
 func oidcProviders(ctx context.Context, c *apiserverapi.AuthenticationConfiguration) (authenticator.Token, error) {
 	var all []authenticator.Token
 	for _, jwt := range c.JWT {
@@ -77,7 +73,7 @@ func oidcProviders(ctx context.Context, c *apiserverapi.AuthenticationConfigurat
 			Client:               &http.Client{Transport: transport, Timeout: providerTimeout},
 		}
 		if jwt.Issuer.EgressSelectorType != "" {
-			return nil, errors.New("issuer " + jwt.Issuer.URL + ": egressSelectorType is not supported; leave it out")
+			return nil, fmt.Errorf("issuer %s: egressSelectorType is not supported; leave it out", jwt.Issuer.URL)
 		}
 		one, err := oidc.New(ctx, options)
 		if err != nil {
@@ -94,12 +90,12 @@ func oidcProviders(ctx context.Context, c *apiserverapi.AuthenticationConfigurat
 // providerTimeout is how long a provider may take to answer.
 const providerTimeout = 30 * time.Second
 
-// signingAlgorithms are what providers may sign with: all that are asymmetric.
+// signingAlgorithms are the algorithms that providers may sign with: all asymmetric ones.
 var signingAlgorithms = []string{"RS256", "RS384", "RS512", "ES256", "ES384", "ES512", "PS256", "PS384", "PS512"}
 
-// New returns what knows everybody who may come in. path is the AuthenticationConfiguration of OIDC
-// providers, "" for none; clientCAs returns the authorities of client certificates, nil for none.
-// stop ends what asks the providers for their keys.
+// New returns the authenticator of all requests. path is the AuthenticationConfiguration of OIDC
+// providers, "" for none. clientCAs returns the authorities of client certificates; nil for none.
+// stop ends the goroutines that fetch the providers' keys.
 func New(
 	path string,
 	clientCAs func() *x509.CertPool,

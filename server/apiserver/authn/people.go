@@ -19,21 +19,21 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// A space hands out identities to people who have no other: an account `alice` in the namespace
-// kube-users is the user alice of that space, and of no other. Her tokens are those of the account,
-// so they expire, and end with the account. Her rights are those that bindings give to User alice.
+// A space gives identities to people who have no other. The ServiceAccount `alice` of the namespace
+// kube-users stands for the user alice of that space alone. Her tokens are those of the account: they
+// expire, and end with the account. Bindings to User alice give her rights.
 //
-// Only who may impersonate the user alice may write the account, or request a token for it. Without
-// that rule everybody with the role edit in all namespaces could become every user of the space.
+// Only users who may impersonate the user alice may write the account or request a token for it.
+// Without that rule, the role edit in all namespaces would be enough to become any user of the space.
 
 const (
-	// LongestPersonToken bounds tokens of users, longestToken those of all other accounts.
+	// LongestPersonToken bounds the lifetime of tokens of users, longestToken that of all others.
 	LongestPersonToken = 366 * 24 * time.Hour
 	longestToken       = 24 * time.Hour
 )
 
-// asPerson returns the user that a token of an account of kube-users stands for, and everybody else
-// as they are.
+// asPerson replaces an account of kube-users by the user that it stands for. It returns all others
+// unchanged.
 func asPerson(r *authenticator.Response) *authenticator.Response {
 	if r == nil {
 		return nil
@@ -51,11 +51,11 @@ func asPerson(r *authenticator.Response) *authenticator.Response {
 	return &known
 }
 
-// isPerson reports whether an account of kube-users stands for a user: the account that every
-// namespace has does not.
+// isPerson reports whether an account of kube-users stands for a user. The account default, which
+// every namespace has, does not.
 func isPerson(account string) bool { return account != "default" }
 
-// accountTokens serves TokenRequests. Users' tokens may live longer than those of other accounts.
+// accountTokens serves TokenRequests. Tokens of users may live longer than those of other accounts.
 type accountTokens struct{ *accountstore.TokenREST }
 
 // Create implements rest.NamedCreater.
@@ -69,22 +69,14 @@ func (t accountTokens) Create(
 	request, ok := obj.(*authentication.TokenRequest)
 	longest := int64(longestToken / time.Second)
 	if ok && apirequest.NamespaceValue(ctx) != v1alpha1.UsersNamespace && request.Spec.ExpirationSeconds > longest {
-		warning.AddWarning(
-			ctx,
-			"",
-			fmt.Sprintf(
-				"requested expiration of %d seconds shortened to %d seconds",
-				request.Spec.ExpirationSeconds,
-				longest,
-			),
-		)
+		warning.AddWarning(ctx, "", fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds",
+			request.Spec.ExpirationSeconds, longest))
 		request.Spec.ExpirationSeconds = longest
 	}
 	return t.TokenREST.Create(ctx, name, obj, valid, o)
 }
 
-// LimitTokens bounds the lifetime of the tokens that the core group, given by its storages, hands
-// out.
+// LimitTokens bounds the lifetime of tokens that the core group issues. m has the group's storages.
 func LimitTokens(m map[string]rest.Storage) error {
 	const path = "serviceaccounts/token"
 	upstream, ok := m[path].(*accountstore.TokenREST)

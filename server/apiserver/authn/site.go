@@ -21,16 +21,17 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// SiteTokenLife is how long the token of a site's pods lives.
+// SiteTokenLife is the lifetime of a token of a site's Pods.
 const SiteTokenLife = 24 * time.Hour
 
-// errOtherSite is returned for a token that is bound to a site and comes from elsewhere, and for one
-// that is bound to none and comes from a site.
+// errOtherSite is returned for a token that is bound to a site and comes from elsewhere. It is also
+// returned for one that is bound to none and comes from a site.
 var errOtherSite = errors.New("the token is not for requests from here")
 
-// IssueForSite issues a token of a ServiceAccount of the context's space for the pods of a site,
-// which is a path of targets. It is accepted through the gateway of that site alone, as long as the
-// account and the first target of the path exist with their present UIDs.
+// IssueForSite issues a token of a ServiceAccount of the context's space for the Pods of a site, and
+// returns when it expires. site is a path of targets, with slashes between them. The token is
+// accepted through the gateway of that site alone. It ends when the account, or the first target of
+// the path, is deleted or made again. NotFound is returned if one of them does not exist.
 func (t *Tokens) IssueForSite(ctx context.Context, namespace, account, site string) (string, time.Time, error) {
 	node, err := t.site(site)
 	if err != nil {
@@ -50,7 +51,7 @@ func (t *Tokens) IssueForSite(ctx context.Context, namespace, account, site stri
 	return token, claims.Expiry.Time(), err
 }
 
-// Issued reports whether this center has signed a token, valid or not.
+// Issued reports whether this center has signed a token, whether or not it is still valid.
 func (t *Tokens) Issued(token string) bool {
 	parsed, err := jwt.ParseSigned(token)
 	if err != nil {
@@ -60,8 +61,8 @@ func (t *Tokens) Issued(token string) bool {
 	return parsed.Claims(t.key.Public(), &claims) == nil
 }
 
-// site is a site as upstream's tokens know one: a node whose name is the path. Its UID is that of
-// the target of this center which leads there.
+// site returns a site as upstream's tokens know one: a Node whose name is the path. Its UID is that
+// of the path's first target, which is one of this center.
 func (t *Tokens) site(path string) (*corev1.Node, error) {
 	name, _, _ := strings.Cut(path, "/")
 	uid := t.target(name)
@@ -71,8 +72,8 @@ func (t *Tokens) site(path string) (*corev1.Node, error) {
 	return &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: path, UID: types.UID(uid)}}, nil
 }
 
-// GetNode implements serviceaccount.ServiceAccountTokenGetter. A space has no nodes: the node of a
-// token is the site that the request has to come from.
+// GetNode implements serviceaccount.ServiceAccountTokenGetter. The node of a token is the site that
+// its requests must come from.
 func (t *Tokens) GetNode(ctx context.Context, name string) (*corev1.Node, error) {
 	if name == "" || name != request.Site(ctx) {
 		return nil, apierrors.NewNotFound(corev1.Resource("nodes"), name)
@@ -80,7 +81,7 @@ func (t *Tokens) GetNode(ctx context.Context, name string) (*corev1.Node, error)
 	return t.site(name)
 }
 
-// boundTo is the site that an authenticated token is bound to, "" for none.
+// boundTo returns the site that an authenticated token is bound to, "" for none.
 func boundTo(who *authenticator.Response) string {
 	if who == nil || who.User == nil {
 		return ""

@@ -17,13 +17,13 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// Reviews is the group authentication.k8s.io with TokenReviews that know which space asks. Upstream
-// checks a token by a request of its own making, without a context, and so finds no issuer.
+// Reviews is the group authentication.k8s.io. Its TokenReviews check a token in the space of the
+// request. Upstream checks it in a request without a context, and so without a space.
 type Reviews struct {
 	authenticationrest.RESTStorageProvider
 }
 
-// NewRESTStorage makes the REST storages of the group.
+// NewRESTStorage returns the REST storages of the group.
 func (g Reviews) NewRESTStorage(
 	rc serverstorage.APIResourceConfigSource,
 	og generic.RESTOptionsGetter,
@@ -50,7 +50,7 @@ func (t *tokenReviews) Create(
 	valid rest.ValidateObjectFunc,
 	o *metav1.CreateOptions,
 ) (runtime.Object, error) {
-	// Only space and site go along: who asks is not who is asked about. So the pods of a site check
+	// Only space and site are passed on, and not the user who asks. With the site, its Pods can check
 	// each other's tokens.
 	space := request.WithSite(request.WithSpace(context.Background(), request.Space(ctx)), request.Site(ctx))
 	here := authenticator.RequestFunc(func(r *http.Request) (*authenticator.Response, bool, error) {

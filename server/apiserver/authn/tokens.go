@@ -22,12 +22,12 @@ import (
 	"skerry.dev/skerry/server/apiserver/storage"
 )
 
-// Audience is whom ServiceAccount tokens are for unless a request for one says otherwise.
+// Audience is the audience of ServiceAccount tokens whose TokenRequest names none.
 const Audience = "skerry"
 
-// Tokens issues and checks ServiceAccount tokens. Every space is an issuer of its own, so that a
-// token of one is nothing in another; and the ServiceAccount (and the Secret it is bound to) must
-// still exist, with the same UID.
+// Tokens issues and checks ServiceAccount tokens. Every space is an issuer of its own, so a token of
+// one space is refused in another. The ServiceAccount, and the Secret that the token is bound to,
+// must still exist with the same UID.
 type Tokens struct {
 	external string
 	key      crypto.Signer
@@ -38,9 +38,8 @@ type Tokens struct {
 	target func(name string) string
 }
 
-// NewTokens returns the issuer and checker of tokens: external is the URL of the center, key signs,
-// and target returns the UID of a target of the center, "" where there is none. Use must give it the
-// storages before the first request.
+// NewTokens returns Tokens that sign with key. external is the URL of the center. target returns the
+// UID of a target of the center, "" if there is none. Use must be called before the first request.
 func NewTokens(external string, key crypto.Signer, target func(name string) string) (*Tokens, error) {
 	keys, err := serviceaccount.StaticPublicKeysGetter([]any{key.Public()})
 	if err != nil {
@@ -49,7 +48,7 @@ func NewTokens(external string, key crypto.Signer, target func(name string) stri
 	return &Tokens{external: external, key: key, keys: keys, target: target}, nil
 }
 
-// Use gives it the storages of the core group, in which it looks for accounts and Secrets.
+// Use sets the storages of the core group, from which ServiceAccounts and Secrets are read.
 func (t *Tokens) Use(m map[string]rest.Storage) {
 	t.accounts, t.secrets = m["serviceaccounts"].(rest.Getter), m["secrets"].(rest.Getter)
 }
@@ -69,9 +68,9 @@ func (t *Tokens) GenerateToken(ctx context.Context, claims *jwt.Claims, private 
 	return g.GenerateToken(ctx, claims, private)
 }
 
-// issuerOf is the issuer that a token of the space has to have. The address of the center in it may
-// be another one: that of another replica, or the one that the center had when it signed. All of
-// them sign with one key, and what tells the spaces of the center apart is the rest.
+// issuerOf returns the issuer that a token of the space must have. The center's address in it may be
+// that of another replica, or an earlier one. All of them sign with one key, and the path behind the
+// address names the space.
 func (t *Tokens) issuerOf(token, space string) string {
 	var claims jwt.Claims
 	if parsed, err := jwt.ParseSigned(token); err == nil && parsed.UnsafeClaimsWithoutVerification(&claims) == nil {
@@ -129,12 +128,12 @@ func (*Tokens) GetPod(_ context.Context, _, name string) (*corev1.Pod, error) {
 	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
 }
 
-// secretTokenLife is how long a token is valid that a Secret holds. A cluster's has no end; both end
-// with the Secret and with the ServiceAccount.
+// secretTokenLife is the lifetime of a token in a Secret. In Kubernetes such a token does not expire.
+// Both end with the Secret and with the ServiceAccount.
 const secretTokenLife = 100 * 365 * 24 * time.Hour
 
-// SecretToken returns a token of a ServiceAccount that is bound to a Secret of its namespace. Both
-// are given with their names and UIDs.
+// SecretToken returns a token of a ServiceAccount that is bound to a Secret of its namespace.
+// account and secret must have namespace, name and UID.
 func (t *Tokens) SecretToken(ctx context.Context, account, secret metav1.ObjectMeta) (string, error) {
 	claims, private, err := serviceaccount.Claims(api.ServiceAccount{ObjectMeta: account}, nil,
 		&api.Secret{ObjectMeta: secret}, nil,

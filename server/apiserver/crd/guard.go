@@ -15,7 +15,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// Guard refuses CustomResourceDefinitions that a space cannot honour.
+// Guard is the admission plugin that refuses CustomResourceDefinitions of reserved groups, and those
+// with a conversion webhook that Outbound does not allow.
 type Guard struct{ Outbound *outbound.Rules }
 
 // Handles implements admission.Interface.
@@ -33,7 +34,8 @@ func (g Guard) Validate(ctx context.Context, a admission.Attributes, _ admission
 	if crd.Spec.Group == own || strings.HasSuffix(crd.Spec.Group, "."+own) {
 		return admission.NewForbidden(
 			a,
-			errors.New("spec.group: "+own+" belongs to the center, which serves its kinds in every space"),
+			errors.New("spec.group: "+own+" belongs to the center, which serves its kinds in every space; "+
+				"choose another group"),
 		)
 	}
 	old, _ := a.GetOldObject().(*apiextensions.CustomResourceDefinition)
@@ -53,7 +55,7 @@ func (g Guard) Validate(ctx context.Context, a admission.Attributes, _ admission
 	return nil
 }
 
-// conversionURL is where a definition has its objects converted, "" for nowhere.
+// conversionURL returns the URL of a definition's conversion webhook, "" for none.
 func conversionURL(o runtime.Object) string {
 	crd, ok := o.(*apiextensions.CustomResourceDefinition)
 	if !ok || crd.Spec.Conversion == nil || crd.Spec.Conversion.WebhookClientConfig == nil ||

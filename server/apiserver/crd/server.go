@@ -28,27 +28,27 @@ import (
 	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
-// Server serves the custom resources that the CustomResourceDefinitions of one space define.
-// Requests reach it behind the chain of the API server, so they are authenticated and authorized.
+// Server serves the custom resources that the CustomResourceDefinitions of one space define. Its
+// requests have passed the API server's chain: they are authenticated and authorized.
 type Server struct {
 	handler   http.Handler
 	discovery *servedKinds
-	known     listers.CustomResourceDefinitionLister // its definitions are shared: nobody changes them
+	known     listers.CustomResourceDefinitionLister // its definitions must not be changed
 	documents *lru.Cache
 	stop      func()
 
-	// Of Servers, guarded by its mu: how many requests are in it, and when it was used last.
+	// The requests that it is serving, and when it was used last. Servers.mu must be held.
 	uses int
 	last time.Time
 }
 
-// Config is what all Servers have in common.
+// Config configures all Servers.
 type Config struct {
-	Base     *genericapiserver.Config // effective version, authorizer and admission are taken from it
+	Base     *genericapiserver.Config // for effective version, authorizer, admission and limits
 	Storages *storage.Storages
 	Loopback func(space string) *rest.Config
 	Webhooks *webhook.Callers
-	Idle     time.Duration // how long an unused server is kept, 0 for idleTime
+	Idle     time.Duration // how long an unused Server is kept; 0 for idleTime
 	Log      *slog.Logger
 
 	// common are the OpenAPI definitions that server-side apply begins with in every Server, built
@@ -59,8 +59,8 @@ type Config struct {
 	changes   *changes   // announced when the definitions that a Server knows, or its discovery, change
 }
 
-// memoized makes a set of OpenAPI definitions be built once. All callers refer to definitions in
-// the same way.
+// memoized returns a function that builds the OpenAPI definitions once. All callers must pass the
+// same kind of reference.
 func memoized(get common.GetOpenAPIDefinitions) common.GetOpenAPIDefinitions {
 	var once sync.Once
 	var built map[string]common.OpenAPIDefinition
@@ -70,8 +70,8 @@ func memoized(get common.GetOpenAPIDefinitions) common.GetOpenAPIDefinitions {
 	}
 }
 
-// start starts the server for the definitions in a space and returns once it knows them. It lives
-// until stop, not until ctx ends. Equal definitions of others share what they can.
+// start starts the Server of a space and returns when it has the space's definitions. The Server
+// runs until stop is called; the end of ctx does not end it. It shares equal definitions with others.
 func (c *Config) start(ctx context.Context, space string, shared *sharedDefinitions) (*Server, error) {
 	g := genericapiserver.NewRecommendedConfig(apiextensionsapiserver.Codecs)
 	g.EffectiveVersion, g.ExternalAddress = c.Base.EffectiveVersion, c.Base.ExternalAddress
@@ -112,8 +112,8 @@ func (c *Config) start(ctx context.Context, space string, shared *sharedDefiniti
 		return nil, fmt.Errorf("server for the custom resources of space %s: %w", space, err)
 	}
 	s.GenericAPIServer.PrepareRun()
-	// A hook that sees its context end before it is done kills the process, so the context must
-	// outlive the start.
+	// A hook whose context ends before it is done ends the process, so the context must outlive the
+	// start.
 	hooks, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	s.GenericAPIServer.RunPostStartHooks(hooks)
 	for _, started := range s.GenericAPIServer.MuxAndDiscoveryCompleteSignals() {
@@ -129,14 +129,14 @@ func (c *Config) start(ctx context.Context, space string, shared *sharedDefiniti
 	}, nil
 }
 
-// definitions returns the definitions that the server knows.
+// definitions returns the definitions that the Server has. They must not be changed.
 func (s *Server) definitions() []*apiextensionsv1.CustomResourceDefinition {
 	all, _ := s.known.List(labels.Everything())
 	return all
 }
 
-// definition returns a definition that the server knows, and the revision of the write that it
-// knows. The revision is -1 if it knows none of the name.
+// definition returns the definition of a name, and the revision at which the Server has it. The
+// revision is -1 if it has none.
 func (s *Server) definition(name string) (*apiextensionsv1.CustomResourceDefinition, int64) {
 	crd, err := s.known.Get(name)
 	if err != nil {
@@ -149,11 +149,13 @@ func (s *Server) definition(name string) (*apiextensionsv1.CustomResourceDefinit
 	return crd, revision
 }
 
-// trimDefinition makes a definition fit to be kept by a server. It loses what only its writers
-// need, which is stored: upstream writes none but the status and finalizers of one, and status
-// keeps the stored annotations then. And it has been established for as long as it exists: upstream
-// lets the first objects of a definition wait for two seconds, because other replicas may not know
-// it yet, which here wait until they do (hold.go).
+// trimDefinition prepares a definition for the cache of a Server. It removes metadata that only
+// writers need. That is safe: upstream writes only the status and finalizers of a definition, and a
+// status write keeps the stored annotations.
+//
+// It also dates the condition Established back to the creation. Upstream delays the first objects of
+// a definition for two seconds, because other replicas may not have it yet. Here those replicas wait
+// themselves (hold.go).
 func trimDefinition(crd *apiextensionsv1.CustomResourceDefinition) {
 	crd.ManagedFields = nil
 	delete(crd.Annotations, corev1.LastAppliedConfigAnnotation)

@@ -24,10 +24,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// sharedDefinitions has what equal definitions of different spaces have in common: the same
-// operator brings the same definitions wherever it is installed, and what is decoded and compiled
-// of one of them is most of what it weighs. Which objects a request is about says its context, as
-// for built-in kinds.
+// sharedDefinitions has the decoded and compiled parts of definitions, once for all spaces with equal
+// ones. An operator installs the same definitions in each space, and these parts take most of the
+// memory of a definition. The context of a request names the space of its objects, as for built-in
+// kinds.
 type sharedDefinitions struct {
 	config   *Config
 	unserved http.Handler
@@ -36,12 +36,12 @@ type sharedDefinitions struct {
 	all map[content]weak.Pointer[sharedDefinition]
 }
 
-// content is a hash of all that decides how a definition's objects are served.
+// content is a hash of all fields that decide how a definition's objects are served.
 type content [sha256.Size]byte
 
-// sharedDefinition lives as long as somebody serves a definition of its content.
+// sharedDefinition lives as long as some Server has a definition of its content.
 type sharedDefinition struct {
-	crd     *apiextensionsv1.CustomResourceDefinition // has nothing of a space
+	crd     *apiextensionsv1.CustomResourceDefinition // without fields of a space
 	handler func() (http.Handler, error)
 }
 
@@ -49,9 +49,8 @@ func newSharedDefinitions(c *Config, unserved http.Handler) *sharedDefinitions {
 	return &sharedDefinitions{config: c, unserved: unserved, all: map[content]weak.Pointer[sharedDefinition]{}}
 }
 
-// of returns what a definition of a space shares with its equals. One whose objects a webhook
-// converts shares with none of another space: the objects of one would reach the webhook of the
-// other.
+// of returns the shared part of a definition of a space. A definition with a conversion webhook is
+// not shared with other spaces: their objects would reach its webhook.
 func (s *sharedDefinitions) of(
 	crd *apiextensionsv1.CustomResourceDefinition,
 	space string,
@@ -80,7 +79,7 @@ func (s *sharedDefinitions) of(
 	if err != nil {
 		return nil, fmt.Errorf("encode definition %s: %w", crd.Name, err)
 	}
-	is := content(sha256.Sum256(append(all, space...))) // what is JSON ends with a brace
+	is := content(sha256.Sum256(append(all, space...))) // unambiguous: JSON ends with a brace
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if known := s.all[is].Value(); known != nil {
@@ -93,7 +92,7 @@ func (s *sharedDefinitions) of(
 	return made, nil
 }
 
-// forget takes out what nobody uses any more.
+// forget deletes an entry that nobody uses any more.
 func (s *sharedDefinitions) forget(is content) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +101,8 @@ func (s *sharedDefinitions) forget(is content) {
 	}
 }
 
-// serveOne makes a handler for the objects of a definition, in whichever space. A webhook converts
-// them if space, whose definition it is, is not empty.
+// serveOne returns a handler for the objects of a definition in any space. If the definition has a
+// conversion webhook, space is the space that it is of; else it is empty.
 func (c *Config) serveOne(
 	crd *apiextensionsv1.CustomResourceDefinition,
 	space string,
@@ -137,16 +136,16 @@ func (c *Config) serveOne(
 	return h, nil
 }
 
-// onlyDefinition is an informer of one definition, which does not change.
+// onlyDefinition implements upstream's informer over one definition that does not change.
 type onlyDefinition struct {
-	cache.SharedIndexInformer // a handler of objects asks for nothing else of it
+	cache.SharedIndexInformer // nil: the handler calls none of its other methods
 	crd                       *apiextensionsv1.CustomResourceDefinition
 }
 
 // Informer implements upstream's informer of definitions.
 func (o onlyDefinition) Informer() cache.SharedIndexInformer { return o }
 
-// AddEventHandler implements cache.SharedIndexInformer: nothing happens.
+// AddEventHandler implements cache.SharedIndexInformer. There are no events.
 func (onlyDefinition) AddEventHandler(cache.ResourceEventHandler) (cache.ResourceEventHandlerRegistration, error) {
 	return nil, nil
 }
@@ -167,9 +166,9 @@ func isServed(crd *apiextensionsv1.CustomResourceDefinition) bool {
 		})
 }
 
-// isInstalling reports whether the names of a definition have been accepted, and it is about to be
-// established. Upstream serves its objects by then. It also lets such a definition go without a look
-// for objects, so here none can be made yet.
+// isInstalling reports whether the names of a definition are accepted, and it is not established
+// yet. Upstream already serves its objects then. But it also deletes such a definition without its
+// objects, so here it is not served before it is established.
 func isInstalling(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	accepted, installing := false, true
 	for _, c := range crd.Status.Conditions {
@@ -183,7 +182,7 @@ func isInstalling(crd *apiextensionsv1.CustomResourceDefinition) bool {
 	return accepted && installing
 }
 
-// serving is what one space's server shares with others, by the names of definitions.
+// serving has the shared parts of one Server's definitions, by name.
 type serving struct {
 	shared *sharedDefinitions
 	space  string // whose definitions they are; "" for those of the center's own kinds
@@ -197,15 +196,15 @@ type served struct {
 	shared *sharedDefinition
 }
 
-// keep is what a server's informer does to each definition before it keeps it: trim it, and let it
-// have what equal ones have already.
+// keep is the transform of a Server's informer. It trims each definition, and replaces its spec by
+// the shared one.
 func (s *serving) keep(obj any) (any, error) {
 	crd, ok := obj.(*apiextensionsv1.CustomResourceDefinition)
 	if !ok {
-		return obj, nil // a deletion that was missed has what was kept
+		return obj, nil // the tombstone of a missed deletion
 	}
 	trimDefinition(crd)
-	if s.space != "" { // what is placed is in spaces, not among the center's own kinds
+	if s.space != "" { // objects of the center's own kinds are not placed
 		kinds.ShowPlace(crd)
 	}
 	shared, err := s.of(crd)
@@ -216,8 +215,8 @@ func (s *serving) keep(obj any) (any, error) {
 	return crd, nil
 }
 
-// wrap serves the objects of definitions by what these share, and leaves all else to the space's
-// own server.
+// wrap returns a handler that serves the objects of definitions by their shared parts. All other
+// requests go to own, the handler of upstream's server for the space.
 func (s *serving) wrap(known listers.CustomResourceDefinitionLister, own http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if info, ok := apirequest.RequestInfoFrom(r.Context()); ok && info.IsResourceRequest {
@@ -229,19 +228,18 @@ func (s *serving) wrap(known listers.CustomResourceDefinitionLister, own http.Ha
 			if err == nil && isServed(crd) {
 				if shared, err := s.of(crd); err == nil {
 					if h, err := shared.handler(); err == nil {
-						// What is shared serves any space, so the request says whose definition
-						// this is.
+						// The shared handler serves all spaces, so the context names the definer.
 						h.ServeHTTP(w, r.WithContext(request.WithDefiner(r.Context(), s.space)))
 						return
 					}
 				}
 			}
 		}
-		own.ServeHTTP(w, r) // which says what is wrong with a definition
+		own.ServeHTTP(w, r) // it says what is wrong with the definition
 	})
 }
 
-// of returns what a definition that the server knows shares.
+// of returns the shared part of a definition that the Server has.
 func (s *serving) of(crd *apiextensionsv1.CustomResourceDefinition) (*sharedDefinition, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/dynamic"
 )
 
-// built are the compiled rules of a space.
+// built are the compiled rules of a space. They are made of the objects of.
 type built struct {
 	space      string
 	of         *objects
@@ -29,15 +29,16 @@ type built struct {
 	kinds     map[v1.ParamKind]paramKind
 }
 
-// compiledKey says of which policy something was compiled: of a new one, or a new generation, it is
-// compiled again.
+// compiledKey identifies a generation of a policy. A new policy, or a new generation, is compiled
+// again.
 type compiledKey struct {
 	resource, name string
 	uid            types.UID
 	generation     int64
 }
 
-// build returns the rules of a space, which it makes if the objects have changed since.
+// build returns the compiled rules of a space. It compiles them if of has changed since the last
+// call.
 func (p *Plugin) build(space string, of *objects) (*built, error) {
 	var before map[compiledKey]any
 	if have, ok := p.index.built.Get(space); ok {
@@ -77,7 +78,7 @@ func (p *Plugin) build(space string, of *objects) (*built, error) {
 	return b, nil
 }
 
-// compile compiles the policies that are bound, or takes over what was compiled of them before.
+// compile compiles the policies that have bindings. It reuses what before has of them.
 func (b *built) compile(before map[compiledKey]any) error {
 	vp, err1 := all[*v1.ValidatingAdmissionPolicy](b.of, ValidatingPolicies)
 	vb, err2 := all[*v1.ValidatingAdmissionPolicyBinding](b.of, ValidatingBindings)

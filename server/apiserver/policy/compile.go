@@ -10,7 +10,7 @@ import (
 	"k8s.io/apiserver/pkg/cel/environment"
 )
 
-// newCompiler knows the variables of a policy already.
+// newCompiler returns a compiler with the variables of a policy.
 func newCompiler(variables []v1.Variable, o cel.OptionalVariableDeclarations) (*cel.CompositedCompiler, error) {
 	c, err := cel.NewCompositedCompiler(environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 	if err != nil {
@@ -48,8 +48,8 @@ func conditions(
 	)
 }
 
-// compileValidating compiles a policy. What is wrong in it is an error of each evaluation, which
-// its failurePolicy judges.
+// compileValidating compiles a policy. A mistake in it is an error of each evaluation, so that the
+// policy's failurePolicy applies.
 func compileValidating(p *v1.ValidatingAdmissionPolicy) validating.Validator {
 	full := cel.OptionalVariableDeclarations{HasParams: p.Spec.ParamKind != nil, HasAuthorizer: true}
 	plain := cel.OptionalVariableDeclarations{HasParams: p.Spec.ParamKind != nil}

@@ -18,15 +18,14 @@ import (
 )
 
 const (
-	// maxConverters is of how many group versions schemas are kept for merging: each weighs about a
-	// megabyte.
+	// maxConverters is how many group versions' schemas are kept. Each takes about a megabyte.
 	maxConverters = 32
-	// schemaTime is how long the schema of custom resources is believed, as upstream does.
+	// schemaTime is how long a schema of custom resources is kept, as upstream keeps it.
 	schemaTime = 5 * time.Second
 )
 
-// converters know the schemas that mutating policies merge by: of built-in kinds one for all
-// spaces, of custom resources the space's own.
+// converters cache the schemas by which mutating policies merge. Built-in kinds have one for all
+// spaces, custom resources one for each space.
 type converters struct {
 	loopback func(space string) *rest.Config
 	known    *lru.Cache
@@ -60,8 +59,8 @@ type requestConverters struct {
 // Run implements patch.TypeConverterManager. There is nothing to run.
 func (requestConverters) Run(context.Context) {}
 
-// GetTypeConverter implements patch.TypeConverterManager; nil means that the schema cannot be had,
-// which the caller reports.
+// GetTypeConverter implements patch.TypeConverterManager. It returns nil if the schema cannot be
+// read, which the caller reports.
 func (r requestConverters) GetTypeConverter(gvk schema.GroupVersionKind) managedfields.TypeConverter {
 	key := converterKey{r.space, gvk.GroupVersion()}
 	native := scheme.Scheme.IsVersionRegistered(key.gv)

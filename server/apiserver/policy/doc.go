@@ -1,15 +1,15 @@
 // Package policy enforces what the users of a space demand of each other's writes:
-// ValidatingAdmissionPolicies, MutatingAdmissionPolicies, and webhooks. The rules are the own
-// code of Kubernetes. It reads what is of the space of the request, so that one Plugin serves
-// all spaces. The life of a policy:
+// ValidatingAdmissionPolicies, MutatingAdmissionPolicies, and webhooks. Upstream's code evaluates
+// them. One Plugin serves all spaces: it gives that code the objects of the request's space. The
+// life of a policy:
 //
-//  1. Its write is checked like any other object, and webhooks also for their URL. A space may have
-//     MaxObjects of them.
-//  2. Plugin.Put gets it, as the store has it, and Plugin.Replace all of them after a start.
-//  3. The first write in its space compiles the rules of the space. They are kept for the spaces that
-//     used them last.
-//  4. Plugin.Admit and Plugin.Validate ask them about each write of a user.
+//  1. A user writes it. Plugin.Validate refuses a webhook at an address that the center does not
+//     connect to, and more than MaxObjects in a space.
+//  2. Plugin.Put adds it when it is stored. Plugin.Replace adds all of a kind after a start.
+//  3. The next write in its space compiles the rules of the space (built). Those of the 256 spaces
+//     that used them last are kept.
+//  4. Plugin.Admit and Plugin.Validate evaluate them for each write of a user.
 //
-// A space without such objects costs nothing. What the center itself writes is not asked about: it
-// shows what has happened already.
+// A space without such objects costs nothing. Writes of the center are not evaluated, because they
+// show what has happened already.
 package policy

@@ -11,8 +11,8 @@ import (
 	"k8s.io/kubernetes/pkg/apis/admissionregistration"
 )
 
-// guard refuses what cannot work: webhooks at an address that the center does not connect to, and
-// more objects than can be asked about each write. A webhook by Service may come before its Pods.
+// guard refuses webhooks at an address that the center does not connect to, and more than MaxObjects
+// objects in a space. A webhook by Service may be created before its Pods.
 func (p *Plugin) guard(ctx context.Context, a admission.Attributes) error {
 	if a.GetResource().Group != admissionregistration.GroupName || a.GetSubresource() != "" ||
 		!slices.Contains(Resources(), a.GetResource().Resource) {
@@ -45,7 +45,7 @@ func (p *Plugin) guard(ctx context.Context, a admission.Attributes) error {
 	return nil
 }
 
-// clientConfigs are those of the webhooks of a configuration, of nothing else.
+// clientConfigs returns those of a webhook configuration, and nil for any other object.
 func clientConfigs(o runtime.Object) (out []admissionregistration.WebhookClientConfig) {
 	switch obj := o.(type) {
 	case *admissionregistration.ValidatingWebhookConfiguration:

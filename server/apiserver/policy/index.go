@@ -12,7 +12,7 @@ import (
 	"k8s.io/utils/lru"
 )
 
-// The kinds, by the name of their resource.
+// The resources of the kinds that a Plugin enforces.
 const (
 	ValidatingPolicies = "validatingadmissionpolicies"
 	ValidatingBindings = "validatingadmissionpolicybindings"
@@ -22,7 +22,7 @@ const (
 	MutatingWebhooks   = "mutatingwebhookconfigurations"
 )
 
-// Resources lists the kinds that an Index needs to be given.
+// Resources returns the resources for which Replace must be called after a start.
 func Resources() []string {
 	return []string{
 		ValidatingPolicies,
@@ -35,10 +35,10 @@ func Resources() []string {
 }
 
 const (
-	// MaxObjects is how many objects of these kinds, all together, a space may have: each is looked
-	// at for each write.
+	// MaxObjects is how many objects of these kinds together a space may have. Each write of a user
+	// is compared with all of them.
 	MaxObjects = 200
-	// maxBuilt is of how many spaces compiled rules are kept.
+	// maxBuilt is how many spaces' compiled rules are kept.
 	maxBuilt = 256
 )
 
@@ -48,7 +48,7 @@ type Object interface {
 	GetName() string
 }
 
-// index holds the objects of all spaces. What it gives away never changes.
+// index has the objects of all spaces. A set of objects that it has returned never changes.
 type index struct {
 	mu     sync.RWMutex
 	spaces map[string]*objects
@@ -69,7 +69,7 @@ func newIndex() *index {
 	}
 }
 
-// Replace gives all objects of one kind: by space, then by name.
+// Replace sets all objects of one kind. all is space -> name -> object.
 func (p *Plugin) Replace(resource string, all map[string]map[string]Object) {
 	i := p.index
 	i.mu.Lock()
@@ -92,7 +92,7 @@ func (p *Plugin) Replace(resource string, all map[string]map[string]Object) {
 	}
 }
 
-// Put gives one object, or takes it away when it is nil.
+// Put adds or replaces one object of a space. A nil obj deletes it.
 func (p *Plugin) Put(space, resource, name string, obj Object) {
 	i := p.index
 	i.mu.Lock()
@@ -142,7 +142,7 @@ func (i *index) of(ctx context.Context, space string) (*objects, error) {
 	return i.spaces[space], nil
 }
 
-// count is how many objects a space has.
+// count returns how many objects a space has.
 func (i *index) count(space string) (n int) {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
@@ -154,8 +154,8 @@ func (i *index) count(space string) (n int) {
 	return n
 }
 
-// all returns the objects of one kind in the order of their names. An object of another version is
-// a mistake in what was given: none of a space's rules may be left out silently.
+// all returns the objects of one kind in the order of their names. An object of another type is an
+// error, because no rule of a space may be skipped silently.
 func all[T Object](o *objects, resource string) ([]T, error) {
 	of := (*o)[resource]
 	out := make([]T, 0, len(of))

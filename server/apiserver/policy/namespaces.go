@@ -12,9 +12,8 @@ import (
 	corelisters "k8s.io/client-go/listers/core/v1"
 )
 
-// namespaces are those of one space, in the forms in which upstream's matchers ask for them: a
-// lister, and a client for what the lister does not have. ctx names the space; matchers ask with
-// contexts of their own.
+// namespaces gives upstream's matchers the namespaces of one space, as a lister and as a client. ctx
+// names the space, because matchers call with contexts of their own.
 type namespaces struct {
 	corelisters.NamespaceListerExpansion
 	ctx context.Context

@@ -18,7 +18,7 @@ import (
 	"k8s.io/client-go/tools/cache"
 )
 
-// paramKind tells how the parameters of a policy are reached in a space.
+// paramKind is the resource of the parameters of a policy, as discovery of the space says.
 type paramKind struct {
 	resource schema.GroupVersionResource
 	scope    meta.RESTScope
@@ -26,14 +26,14 @@ type paramKind struct {
 	until    time.Time
 }
 
-// How long it is believed how a kind is reached, and that it is not there.
+// How long an answer of discovery is kept: the resource of a kind, and that there is none.
 const (
 	kindTime    = 30 * time.Second
 	missingTime = time.Second
 )
 
-// withParams gives hooks access to their parameters within one request. Upstream would keep an
-// informer for each kind; here they are read from the space's API, which has them in its cache.
+// withParams returns hooks that read their parameters within one request. Upstream keeps an informer
+// for each kind; here they are read from the space's API, which has them in its cache.
 func withParams[P, B runtime.Object, E any](
 	ctx context.Context,
 	b *built,
@@ -67,7 +67,7 @@ func kindOf(policy runtime.Object) *v1.ParamKind {
 	return nil
 }
 
-// kind finds out how a kind is reached.
+// kind returns the resource of a kind of parameters.
 func (b *built) kind(k v1.ParamKind) paramKind {
 	b.kindsMu.Lock()
 	defer b.kindsMu.Unlock()
@@ -100,8 +100,7 @@ func (b *built) kind(k v1.ParamKind) paramKind {
 	return found
 }
 
-// params are the objects of one kind in the space of a request. It stands where upstream has an
-// informer.
+// params implements upstream's informer over the objects of one kind in the space of a request.
 type params struct {
 	ctx context.Context
 	all dynamic.NamespaceableResourceInterface

@@ -14,7 +14,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
-// asked returns the context in which webhooks are asked about a write.
+// asked returns the context in which webhooks are called about a write.
 func asked(ctx context.Context, a admission.Attributes) context.Context {
 	if placesOnly(a) {
 		return webhook.WithPlacesOnly(ctx)
@@ -22,7 +22,7 @@ func asked(ctx context.Context, a admission.Attributes) context.Context {
 	return ctx
 }
 
-// placesOnly reports whether a write changes nothing but where something is placed: the label
+// placesOnly reports whether a write changes only where something is placed: the label
 // skerry.dev/target of an object, or a Placement.
 func placesOnly(a admission.Attributes) bool {
 	if a.GetSubresource() != "" {
@@ -43,8 +43,8 @@ func placesOnly(a admission.Attributes) bool {
 	return equality.Semantic.DeepEqual(withoutPlace(a.GetObject()), withoutPlace(a.GetOldObject()))
 }
 
-// withoutPlace returns a copy of an object without the label, and without what the center writes
-// and kubectl notes along with it.
+// withoutPlace returns a copy of an object without the label skerry.dev/target and without the
+// metadata that the center and kubectl write.
 func withoutPlace(o runtime.Object) runtime.Object {
 	o = o.DeepCopyObject()
 	m, err := meta.Accessor(o)

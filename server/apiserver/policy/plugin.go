@@ -19,35 +19,35 @@ import (
 	"skerry.dev/skerry/server/apiserver/webhook"
 )
 
-// Config is what a Plugin needs of the API server.
+// Config is what a Plugin needs from the API server.
 type Config struct {
 	// Namespace reads a namespace in the space of the context.
 	Namespace func(ctx context.Context, name string) (*corev1.Namespace, error)
 	// Authorizer answers in the space of the context.
 	Authorizer authorizer.Authorizer
-	// Outbound says at which addresses webhooks are called.
+	// Outbound says at which addresses webhooks may be called.
 	Outbound *outbound.Rules
 	// Webhooks calls them.
 	Webhooks *webhook.Callers
-	// Loopback is the center's own access to a space.
+	// Loopback returns a client configuration for a space, with the rights of the center.
 	Loopback func(space string) *rest.Config
 }
 
-// Plugin is the admission plugin. Replace must be called once for each of Resources before it lets
-// anything pass.
+// Plugin is the admission plugin. Users' writes wait until Replace has been called for each of
+// Resources. They are refused if their context ends before that.
 type Plugin struct {
 	cfg        Config
 	index      *index
 	converters *converters
 }
 
-// New returns a plugin that knows no objects yet.
+// New returns a plugin without objects.
 func New(c Config) *Plugin {
 	return &Plugin{cfg: c, index: newIndex(), converters: newConverters(c.Loopback)}
 }
 
-// spaceOf returns the space whose rules a request is asked about, "" for none: the center is not
-// asked, nor is what its own kinds are defined by.
+// spaceOf returns the space whose rules apply to a request. It returns "" for requests of the center
+// and for the definitions of its own kinds.
 func spaceOf(ctx context.Context) string {
 	if space := request.Space(ctx); !request.FromCenter(ctx) && space != request.OwnSpace {
 		return space
@@ -58,8 +58,8 @@ func spaceOf(ctx context.Context) string {
 // Handles implements admission.Interface.
 func (*Plugin) Handles(admission.Operation) bool { return true }
 
-// Admit implements admission.MutationInterface. What may have to see the changes of others is
-// called again, once.
+// Admit implements admission.MutationInterface. Rules that ask to be reinvoked after the changes of
+// others are evaluated once more.
 func (p *Plugin) Admit(ctx context.Context, a admission.Attributes, o admission.ObjectInterfaces) error {
 	b, err := p.rules(ctx, a)
 	if b == nil || err != nil {
@@ -109,7 +109,7 @@ func (p *Plugin) Validate(ctx context.Context, a admission.Attributes, o admissi
 	return b.hooks.validating.Validate(asked(ctx, a), a, o)
 }
 
-// rules returns what is to be asked about a request, nil when nothing is.
+// rules returns the compiled rules that apply to a request, nil for none.
 func (p *Plugin) rules(ctx context.Context, a admission.Attributes) (*built, error) {
 	space := spaceOf(ctx)
 	if space == "" {
@@ -129,8 +129,8 @@ func (p *Plugin) rules(ctx context.Context, a admission.Attributes) (*built, err
 	return b, nil
 }
 
-// notAsked are resources that policies are not asked about, as in Kubernetes: themselves, so that a
-// wrong one can be repaired, and questions that are not stored.
+// notAsked are resources that policies do not apply to, as in Kubernetes: policies and bindings, so
+// that a wrong one can be repaired, and reviews, which are not stored.
 var notAsked = map[schema.GroupResource]bool{
 	{Group: "admissionregistration.k8s.io", Resource: ValidatingPolicies}:  true,
 	{Group: "admissionregistration.k8s.io", Resource: ValidatingBindings}:  true,
@@ -146,7 +146,7 @@ var notAsked = map[schema.GroupResource]bool{
 
 func isAsked(a admission.Attributes) bool { return !notAsked[a.GetResource().GroupResource()] }
 
-// authorizer answers in the space of the request: CEL asks with a context of its own.
+// authorizer authorizes in the space of the request, because CEL asks with a context of its own.
 func (p *Plugin) authorizer(request context.Context) authorizer.Authorizer {
 	return authorizer.AuthorizerFunc(
 		func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {

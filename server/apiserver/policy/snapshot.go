@@ -19,7 +19,7 @@ func indexer[T Object](all []T) cache.Indexer {
 	return i
 }
 
-// snapshot stands where upstream has informers: objects that do not change any more.
+// snapshot implements upstream's informers over objects that do not change.
 type snapshot struct {
 	informers.SharedInformerFactory
 	namespaces           namespaces
@@ -103,7 +103,7 @@ func (namespaceInformer) Informer() cache.SharedIndexInformer { return synced{} 
 // Lister implements the informer.
 func (i namespaceInformer) Lister() corelisters.NamespaceLister { return i.n }
 
-// synced is an informer that has all there is and tells of no changes.
+// synced is an informer that is always synced and sends no events.
 type synced struct{ cache.SharedIndexInformer }
 
 // HasSynced implements cache.SharedInformer.

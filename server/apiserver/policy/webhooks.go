@@ -13,8 +13,8 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// webhooks are upstream's plugins over the webhook configurations that a space had when they were
-// made. They have no goroutines.
+// webhooks are upstream's plugins over a snapshot of a space's webhook configurations. They have no
+// goroutines.
 type webhooks struct {
 	validating *validatingwebhook.Plugin
 	mutating   *mutatingwebhook.Plugin
