@@ -25,16 +25,15 @@ const (
 	askAfter, askAfterBytes = 32, 1 << 20
 )
 
-// checkpointer copies the write-ahead log into the file. It buys a log that stays small while
-// somebody reads at all times: SQLite itself checkpoints inside the commit that fills the log,
-// never waits for a reader, and so may never begin the log anew. It also spares that one writer the
-// sync of the whole file. Without it, commits checkpoint: remove this file, and the PRAGMA in
-// transactions.open.
+// checkpointer copies the write-ahead log into the file. It buys a log that stays small while short
+// reads overlap: SQLite itself checkpoints inside the commit that fills the log, never waits for a
+// reader, and so may never begin the log anew. It also spares that one writer the sync of the whole
+// file. Without it, commits checkpoint: remove this file, and the PRAGMA in transactions.open.
 //
-// The copying is done beside the writers, who wait only for the last few pages. A log that somebody
-// reads cannot begin anew, and grows until that read ends. A read that is about to end is waited
-// for, up to readTimeout. If that was in vain, the next try is when the log has grown by as much
-// again.
+// The pages are copied beside the writers, who wait only for the last few. The log can begin anew
+// when no read is under way that began before the copy was complete. The writers wait for such reads
+// too, for readTimeout. If that is not enough, the log grows, and the next try is checkpointPages
+// later. When a try succeeds after that, the log is cut to nothing.
 type checkpointer struct {
 	db   *sql.DB
 	turn chan struct{} // groupCommit's
