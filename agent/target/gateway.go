@@ -143,8 +143,12 @@ func (c *Client) DropGateway(ctx context.Context) error {
 }
 
 // gatewayObject is an object of the gateway in the namespace of the accounts.
-func (c *Client) gatewayObject(apiVersion, kind, name string, labels map[string]string, field string,
-	value any) map[string]any {
+func (c *Client) gatewayObject(
+	apiVersion, kind, name string,
+	labels map[string]string,
+	field string,
+	value any,
+) map[string]any {
 	return gatewayObject(apiVersion, kind, c.spaces, name, labels, field, value)
 }
 

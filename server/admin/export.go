@@ -156,8 +156,8 @@ func (s *spaceAPI) export(ctx context.Context, k exportKind, revision string, w 
 			return nil // its definition was deleted meanwhile
 		case apierrors.IsResourceExpired(err) || apierrors.IsGone(err):
 			return fmt.Errorf(
-				"list %s: the moment that the export is of is too long ago for the center's store; try again when there "+
-					"is less to do: %w",
+				"list %s: the moment that the export is of is too long ago for the center's store; try again "+
+					"when there is less to do: %w",
 				k.Resource,
 				err,
 			)

@@ -78,8 +78,8 @@ func RotateEncryptionKey(ctx context.Context, o RotateKeyOptions) error {
 			if data, _, _ := unstructured.NestedStringMap(m.Object, "data"); data[v1alpha1.EncryptionDoneKey] == request {
 				_, err := fmt.Fprintf(
 					o.Out,
-					"%s values were encrypted anew; these keys encrypt now: %s\nBack the center up again: older backups "+
-						"need the old key.\n",
+					"%s values were encrypted anew; these keys encrypt now: %s\nBack the center up again: "+
+						"older backups need the old key.\n",
 					data[v1alpha1.EncryptionRewrittenKey],
 					data[v1alpha1.EncryptionKeysKey],
 				)

@@ -34,10 +34,10 @@ func PrintJoin(w io.Writer, output, parent, token string, ttl time.Duration) err
 	case "":
 		fmt.Fprintf(w, "Run this beside the workload cluster, once, within %s:\n\n"+
 			"  skerry agent --parent %s --name SITE --kubeconfig /path/to/kubeconfig --token-file - <<END\n%s\nEND\n\n"+
-			"SITE is the name that the cluster shall have here. The token joins one site and is then used up. It is read "+
-			"from standard\n"+
-			"input, so that the list of processes does not show it; --token-file FILE reads a file, which only its owner "+
-			"should read.\n",
+			"SITE is the name that the cluster shall have here. The token joins one site and is then used up. It is "+
+			"read from standard\n"+
+			"input, so that the list of processes does not show it; --token-file FILE reads a file, "+
+			"which only its owner should read.\n",
 			duration.HumanDuration(ttl), parent, token)
 	default:
 		return fmt.Errorf("unknown output format %q: use token or json", output)

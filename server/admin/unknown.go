@@ -50,9 +50,8 @@ func unknownAgents(ctx context.Context, o ListOptions) error {
 	}
 	_, err = fmt.Fprintf(
 		o.Out,
-		"%d agents knock that this center does not know: %s. If its data was lost, restore its backup: skerry "+
-			"center restore; "+
-			"else let them join again (skerry token create), or stop them.\n",
+		"%d agents knock that this center does not know: %s. If its data was lost, restore its backup: "+
+			"skerry center restore; else let them join again (skerry token create), or stop them.\n",
 		len(agents),
 		strings.Join(names, ", "),
 	)

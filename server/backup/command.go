@@ -46,11 +46,8 @@ func Commands(version string, database Database, usage func(format string, args 
 		}
 		needs := "The keys that encrypt its Secrets are in it."
 		if !m.HasKeys {
-			needs = "The keys that encrypt its Secrets are NOT in it, and without them it is worth nothing; keep " +
-				"them, too: " + strings.Join(
-				m.Encryption,
-				", ",
-			) + "."
+			needs = "The keys that encrypt its Secrets are NOT in it, and without them it is worth nothing; " +
+				"keep them, too: " + strings.Join(m.Encryption, ", ") + "."
 		}
 		_, err = fmt.Fprintf(
 			c.App.Writer,

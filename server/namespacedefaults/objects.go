@@ -29,10 +29,9 @@ func (f *Controller) current(obj map[string]any) bool {
 }
 
 // description is what a cluster says of kube-root-ca.crt.
-const description = "Contains a CA bundle that can be used to verify the kube-apiserver when using internal " +
-	"endpoints such as " +
-	"the internal service IP or kubernetes.default.svc. No other usage is guaranteed across distributions of " +
-	"Kubernetes clusters."
+const description = "Contains a CA bundle that can be used to verify the kube-apiserver when using " +
+	"internal endpoints such as the internal service IP or kubernetes.default.svc. " +
+	"No other usage is guaranteed across distributions of Kubernetes clusters."
 
 // reconcile makes what a namespace lacks. A namespace that is gone, or going, lacks nothing.
 func (f *Controller) reconcile(ctx context.Context, n namespace) error {

@@ -78,11 +78,13 @@ type duel struct {
 	*bench
 }
 
-// turns lets both do the same n times in all, in several turns, and prints the percentiles. Who
-// begins changes from turn to turn, and what is done a few times only is done in turns of one: what
-// the machine does beside it, and what grows, meets both alike.
-func (d *duel) turns(ctx context.Context, name string, n int, percentiles []float64, measure func(context.Context,
-	*server) (time.Duration, error)) error {
+// measureFunc does something once with a server and returns how long it took.
+type measureFunc func(context.Context, *server) (time.Duration, error)
+
+// turns has both servers do the same n times in all, in several turns, and prints the percentiles.
+// The server that begins changes from turn to turn, and up to 40 times are done in turns of one. So
+// other load of the machine, and data that grows, meet both servers alike.
+func (d *duel) turns(ctx context.Context, name string, n int, percentiles []float64, measure measureFunc) error {
 	turns := 4
 	if n <= 40 {
 		turns = n
@@ -122,26 +124,26 @@ func timed(f func() error) (time.Duration, error) {
 
 func (d *duel) writes(ctx context.Context) error {
 	d.say("create, one after another and by 16 writers")
-	if err := d.turns(ctx, "create", apiTimes, []float64{50, 99}, func(ctx context.Context, s *server) (time.Duration,
-		error) {
+	create := func(ctx context.Context, s *server) (time.Duration, error) {
 		return timed(func() error { _, err := s.create(ctx); return err })
-	}); err != nil {
+	}
+	if err := d.turns(ctx, "create", apiTimes, []float64{50, 99}, create); err != nil {
 		return err
 	}
 	turn := 0
-	if err := d.turns(ctx, "patch", apiTimes, []float64{50, 99}, func(ctx context.Context, s *server) (time.Duration,
-		error) {
+	patch := func(ctx context.Context, s *server) (time.Duration, error) {
 		turn++
 		return timed(func() error {
 			return s.MergePatch(ctx, configMaps(apiNS)+"/object-1", object{"data": object{"turn": fmt.Sprint(turn)}})
 		})
-	}); err != nil {
+	}
+	if err := d.turns(ctx, "patch", apiTimes, []float64{50, 99}, patch); err != nil {
 		return err
 	}
-	return d.turns(ctx, "create-320-by-16", 20, []float64{50}, func(ctx context.Context, s *server) (time.Duration,
-		error) {
+	createMany := func(ctx context.Context, s *server) (time.Duration, error) {
 		return timed(func() error { return s.createMany(ctx, 320) })
-	})
+	}
+	return d.turns(ctx, "create-320-by-16", 20, []float64{50}, createMany)
 }
 
 // createMany makes n objects by 16 writers.
@@ -242,8 +244,7 @@ func (d *duel) watches(ctx context.Context) error {
 		defer a.stop()
 		arrived[s] = a
 	}
-	return d.turns(ctx, "write-to-event", apiTimes/2, []float64{50, 99}, func(ctx context.Context,
-		s *server) (time.Duration, error) {
+	writeToEvent := func(ctx context.Context, s *server) (time.Duration, error) {
 		began := time.Now()
 		name, err := s.create(ctx)
 		if err != nil {
@@ -251,5 +252,6 @@ func (d *duel) watches(ctx context.Context) error {
 		}
 		at, err := arrived[s].wait(ctx, name)
 		return at.Sub(began), err
-	})
+	}
+	return d.turns(ctx, "write-to-event", apiTimes/2, []float64{50, 99}, writeToEvent)
 }

@@ -12,8 +12,12 @@ import (
 
 // floor is the small program that nothing can be much faster than: it watches a collection of one
 // API and applies each object to the other, one after another, until its context ends.
-func floor(ctx context.Context, from, to *drive.Kube, path string, apply func(ctx context.Context, to *drive.Kube,
-	obj object) error) (stop func(), err error) {
+func floor(
+	ctx context.Context,
+	from, to *drive.Kube,
+	path string,
+	apply func(ctx context.Context, to *drive.Kube, obj object) error,
+) (stop func(), err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	began, ended := make(chan struct{}), make(chan error, 1)
 	go func() {

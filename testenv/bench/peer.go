@@ -101,8 +101,8 @@ users: [{name: admin, user: {client-certificate: %q, client-key: %q}}]
 		"--secure-port=" + port, "--bind-address=" + host, "--advertise-address=" + host, "--endpoint-reconciler-type=none",
 		"--tls-cert-file=" + file("apiserver.crt"), "--tls-private-key-file=" + file("apiserver.key"),
 		"--client-ca-file=" + file("ca.crt"),
-		"--service-account-key-file=" + file("service-account.key"), "--service-account-signing-key-file=" +
-			file("service-account.key"),
+		"--service-account-key-file=" + file("service-account.key"),
+		"--service-account-signing-key-file=" + file("service-account.key"),
 		"--service-account-issuer=https://kubernetes.default.svc.cluster.local", "--service-cluster-ip-range=10.96.0.0/16",
 		"--authorization-mode=RBAC", "--profiling=false",
 	}, nil

@@ -158,8 +158,12 @@ func (k *Kube) MergePatch(ctx context.Context, path string, patch any) error {
 // Watch calls visit for every event of a collection from now on, until ctx ends. began is closed
 // when the watch stands, so that nothing that is written afterwards is missed; where the API ends
 // the watch, as it does after some time, it goes on behind the last event.
-func (k *Kube) Watch(ctx context.Context, path string, began chan<- struct{}, visit func(typ string, at time.Time,
-	obj json.RawMessage)) error {
+func (k *Kube) Watch(
+	ctx context.Context,
+	path string,
+	began chan<- struct{},
+	visit func(typ string, at time.Time, obj json.RawMessage),
+) error {
 	list, err := k.Do(ctx, http.MethodGet, path+"?limit=1", "", nil)
 	if err != nil {
 		return err

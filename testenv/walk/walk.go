@@ -110,10 +110,8 @@ func (w *walk) all(ctx context.Context) error {
 		kube.Resumed = func(_, version string) { w.say("the watch of %s goes on behind %s", s, version) }
 		began := make(chan struct{})
 		watching.Go(func() {
-			err := kube.Watch(ctx, "/api/v1/configmaps", began, func(typ string, at time.Time,
-				obj json.RawMessage) {
-				w.judge.event(s, typ, at, obj)
-			})
+			visit := func(typ string, at time.Time, obj json.RawMessage) { w.judge.event(s, typ, at, obj) }
+			err := kube.Watch(ctx, "/api/v1/configmaps", began, visit)
 			if ctx.Err() == nil {
 				cancel(fmt.Errorf("watch the cluster of %s: %w", s, err))
 			}

@@ -23,9 +23,8 @@ func reservedGroup(crd *apiextensions.CustomResourceDefinition) error {
 	case apihelpers.IsProtectedCommunityGroup(group):
 		if state, _ := apihelpers.GetAPIApprovalState(crd.Annotations); state != apihelpers.APIApproved {
 			return fmt.Errorf(
-				"spec.group: *.k8s.io and *.kubernetes.io belong to Kubernetes; use a domain of your own, or, for an "+
-					"approved API, "+
-					"give the URL of its approval in the annotation %s",
+				"spec.group: *.k8s.io and *.kubernetes.io belong to Kubernetes; use a domain of your own, or, "+
+					"for an approved API, give the URL of its approval in the annotation %s",
 				apiextensionsv1.KubeAPIApprovedAnnotation,
 			)
 		}

@@ -79,8 +79,11 @@ func nodeOf(w store.Write) *api.Node {
 		fields.String(cluster, "architecture")
 	info.KubeletVersion = fields.String(o, "status", "kubernetesVersion")
 	n.Labels["kubernetes.io/hostname"] = w.Key.Name
-	for label, v := range map[string]string{"kubernetes.io/os": info.OperatingSystem,
-		"kubernetes.io/arch": info.Architecture} {
+	platform := map[string]string{
+		"kubernetes.io/os":   info.OperatingSystem,
+		"kubernetes.io/arch": info.Architecture,
+	}
+	for label, v := range platform {
 		if v != "" {
 			n.Labels[label] = v
 		}

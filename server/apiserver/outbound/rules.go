@@ -89,9 +89,8 @@ type Refused struct {
 // Error implements error.
 func (e *Refused) Error() string {
 	return fmt.Sprintf(
-		"the center does not connect to %s for a space; serve the webhook at a public address, or ask an admin of the "+
-			"center to start it "+
-			"with --webhook-allow-cidr for the webhook's network",
+		"the center does not connect to %s for a space; serve the webhook at a public address, or ask an admin "+
+			"of the center to start it with --webhook-allow-cidr for the webhook's network",
 		e.Address,
 	)
 }

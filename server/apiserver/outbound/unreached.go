@@ -17,9 +17,8 @@ type Unreached struct{ Host string }
 // Error implements error.
 func (e *Unreached) Error() string {
 	return fmt.Sprintf(
-		"the center has no answer from %s; check that this name has an address, that HTTPS is served there, and that "+
-			"the address "+
-			"is public or in a network that an admin of the center allows with --webhook-allow-cidr",
+		"the center has no answer from %s; check that this name has an address, that HTTPS is served there, "+
+			"and that the address is public or in a network that an admin of the center allows with --webhook-allow-cidr",
 		e.Host,
 	)
 }

@@ -79,8 +79,10 @@ func downCommand() *cli.Command {
 		Name:      "down",
 		Usage:     "take a cluster down and leave nothing of it",
 		ArgsUsage: "NAME | --all",
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "all", Usage: "take down all clusters and networks of the state " +
-			"directory, whoever started them"}},
+		Flags: []cli.Flag{&cli.BoolFlag{
+			Name:  "all",
+			Usage: "take down all clusters and networks of the state directory, whoever started them",
+		}},
 		Action: func(c *cli.Context) error {
 			if !c.Bool("all") {
 				state, name, err := named(c)
