@@ -9,7 +9,7 @@
 //
 //  1. The stored Events are listed, as ever. If the field selector names one object in one
 //     namespace, and no controller of the center asks, the object is looked up in the space.
-//  2. Its marks say at which targets it is. Those are asked, live and for 3 s at most
+//  2. Its annotations say at which targets it is. Those are asked, live and for 3 s at most
 //     (tunnel/events).
 //  3. What they say becomes Events of the space: its names, its UIDs, the annotation
 //     skerry.dev/reported-from. Those that are stored already are left out, by their names, as is
