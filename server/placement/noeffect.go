@@ -31,7 +31,8 @@ var stored = map[string]string{
 	"flowcontrol.apiserver.k8s.io/prioritylevelconfigurations": "a space shares out no requests by this: it is stored; " +
 		"the center's admin limits a space by spec.quota of its Space",
 	"certificates.k8s.io/certificatesigningrequests": "nothing in a space signs certificates " +
-		"unless a controller of yours does: this is stored; for access to the space use ServiceAccounts or skerry space kubeconfig",
+		"unless a controller of yours does: this is stored; " +
+		"for access to the space use ServiceAccounts or skerry space kubeconfig",
 }
 
 // NoEffect tells people that an object is accepted and does not do what its like does in a cluster,
