@@ -1,12 +1,18 @@
-// Package customize makes of an object in a space the bytes that travel to a target. It is pure
+// Package customize renders an object of a space into the bytes that travel to a target. It is pure
 // and idempotent.
 //
-// Render takes out what belongs to the center: status, the bookkeeping of the API server, what
-// controllers and allocators of a cluster fill in, and the center's own annotations. It puts in
-// where the object comes from. It writes canonical JSON: equal objects give equal bytes, so a hash
-// tells whether there is anything to send.
+//	body, err := customize.Render(obj, customize.Origin{Space: "shop", UID: uid, Placement: "web"})
 //
-// Chosen tells what a target has chosen from what a user wishes: the values that the annotation
-// skerry.dev/allocated has. What was read from a space and is written back with the annotation that
-// it had then is no wish.
+// The life of a body:
+//
+//  1. Render removes what belongs to the center: status, the bookkeeping of the API server, and the
+//     center's own annotations.
+//  2. It removes what a cluster fills in itself: fields of its controllers and allocators. Chosen
+//     returns the values that a target has chosen, as the annotation skerry.dev/allocated says. All
+//     other values are wishes of the user and travel.
+//  3. It adds where the object comes from (Origin), and gives Pods the API of their space.
+//  4. It writes canonical JSON. Equal objects give equal bytes, so equal hashes mean that there is
+//     nothing to send.
+//
+// testdata has an example of each kind: in.yaml, and want.yaml as it is sent.
 package customize

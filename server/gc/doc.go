@@ -4,8 +4,15 @@
 // the reference to it.
 //
 // Its noun is the *node*: an object that owns or is owned, keyed by space and UID. A few workers
-// serve all spaces. It learns from the center's one watch over all writes, and changes things only
-// through the API.
+// serve all spaces. The life of a dependent:
+//
+//  1. Apply gets its write, as every write of all spaces. Its node is linked with those of its
+//     owners.
+//  2. An owner is deleted, or a write names an owner that nobody has seen. The dependent is
+//     enqueued.
+//  3. A worker reads it, and each owner that the graph does not know, from the API.
+//  4. If an owner is there, references to others that are gone are removed. Else the dependent is
+//     deleted, conditional on its UID and version, and its own dependents follow in the same way.
 //
 // Mirrors, which show what a target reported, are not collected here: they go when the target says
 // so.

@@ -1,4 +1,12 @@
-// Package storetest is for tests: Run is the suite that every store.Sink passes, Memory is a Sink
-// without a disk, SmallDisk a file system that fills up, and StartPostgres a PostgreSQL of the
-// test's own.
+// Package storetest helps to test stores. It has the conformance suite that every store.Sink passes:
+//
+//	func TestSink(t *testing.T) {
+//		storetest.Run(t, func(t *testing.T, o storetest.Options) (storetest.Sink, func() storetest.Sink) {
+//			path := filepath.Join(t.TempDir(), "agent.db")
+//			return open(path, o), func() storetest.Sink { return open(path, o) } // as after a restart
+//		})
+//	}
+//
+// It also has [Memory], a Sink without a disk; SmallDisk, a file system that fills up; and
+// StartPostgres, a PostgreSQL of the test's own. The last two are for Linux alone.
 package storetest

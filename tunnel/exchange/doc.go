@@ -6,6 +6,10 @@
 // it, has it answered, and sends the answer. After an upgrade both sides pass bytes in both
 // directions until one of them ends. A relay is a Serve whose answer comes from a RoundTrip.
 //
+//	resp, err := exchange.RoundTrip(ctx, stream, &exchange.Request{Space: "shop", Namespace: "web",
+//		Pod: "web-1", UID: uid, Verb: exchange.Log})   // the parent
+//	err = exchange.Serve(ctx, stream, answer)          // the child
+//
 // Every receiver checks what it reads as if nobody before it had: heads and bodies are bounded, and
 // an unknown header, an unknown option or an answer that was not asked for is an error.
 package exchange
