@@ -176,7 +176,7 @@ func (a *agent) recover(ctx context.Context) error {
 		looked()
 	}
 	if len(a.identity.sites()) == 0 {
-		looked() // the mark to look for comes with the first session
+		looked() // the label to select by comes with the first session
 	}
 	for {
 		select {

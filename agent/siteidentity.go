@@ -38,7 +38,7 @@ type siteRecord struct {
 	// label values of this site's objects on the target.
 	Sites []string `json:"sites"`
 	// Centers are the incarnations of the center's data that this site has followed, the present
-	// one first: they mark the namespace of the spaces' accounts. The center's may change, when an
+	// one first: the namespace of the spaces' accounts is annotated with it. The center's may change, when an
 	// admin has accepted it with other data.
 	Centers []store.Incarnation `json:"centers,omitempty"`
 	// Follows is where the copy of the parent's data was when its incarnation or its era changed
@@ -76,7 +76,8 @@ func openSiteIdentity(dir string, log *slog.Logger) (*siteIdentity, error) {
 	return s, nil
 }
 
-// sites are the marks of this site, the present one first; none before the first session.
+// sites are the values of LabelSite of this site, the present one first; none before the first
+// session.
 func (s *siteIdentity) sites() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

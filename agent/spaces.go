@@ -13,7 +13,7 @@ import (
 )
 
 // owner is whose spaces this agent writes for: the center that its copy is of, and those that it
-// followed before. The mark is not the SyncTarget's UID, which is another one when the site is
+// followed before. AnnotationCenter is not the SyncTarget's UID, which is another one when the site is
 // removed and joins anew.
 func (a *agent) owner() target.SpacesOwner {
 	o := target.SpacesOwner{Site: a.Name}

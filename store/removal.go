@@ -8,8 +8,8 @@ type Removal uint8
 const (
 	// RemoveDelete deletes the object; what it owns follows in the background.
 	RemoveDelete Removal = iota
-	// RemoveOrphan leaves the object as it is and takes the marks and the field ownership of this
-	// system off it.
+	// RemoveOrphan leaves the object, and removes the labels, the annotations and the field ownership
+	// of Skerry.
 	RemoveOrphan
 	// RemoveKeepDependents deletes the object and leaves what it owns: `kubectl delete
 	// --cascade=orphan`.

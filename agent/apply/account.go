@@ -25,7 +25,7 @@ type accounts struct {
 	making sync.Mutex // held by the one worker that asks for roles at the target, which may take a while
 	roles  bool       // they exist
 
-	held    atomic.Bool // their namespace has our mark
+	held    atomic.Bool // their namespace has our annotation
 	foreign error       // it has another one's, and was looked at then
 	looked  time.Time
 }

@@ -144,13 +144,13 @@ func bare(o map[string]any) map[string]any {
 		delete(metadata, name)
 	}
 	for _, name := range []string{"annotations", "labels"} {
-		marks, _ := metadata[name].(map[string]any)
-		marks = maps.Clone(marks)
-		maps.DeleteFunc(marks, func(mark string, _ any) bool { return strings.HasPrefix(mark, target.MarkPrefix) })
-		if len(marks) == 0 {
+		all, _ := metadata[name].(map[string]any)
+		all = maps.Clone(all)
+		maps.DeleteFunc(all, func(key string, _ any) bool { return strings.HasPrefix(key, target.KeyPrefix) })
+		if len(all) == 0 {
 			delete(metadata, name)
 		} else {
-			metadata[name] = marks
+			metadata[name] = all
 		}
 	}
 	out["metadata"] = metadata

@@ -106,7 +106,7 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 }
 
 // namespaceBody makes the body of a Namespace the one that is applied: with the site's Pod Security
-// level, and of one that was there nothing but the marks.
+// level, and of one that was there only the annotations.
 func (a *Applier) namespaceBody(t *task, p *policy.Policy) error {
 	if err := p.Name(string(t.mapping), t.Key.Name); err != nil {
 		return err
@@ -119,14 +119,14 @@ func (a *Applier) namespaceBody(t *task, p *policy.Policy) error {
 	labels := p.Labels(t.Key.Space, t.head.Metadata.Labels)
 	if t.existed {
 		labels = map[string]string{policy.LevelLabel: labels[policy.LevelLabel]}
-		marks := map[string]any{target.AnnotationExisted: "true"}
-		for _, mark := range []string{target.AnnotationOrigin, target.AnnotationOriginUID,
+		annotations := map[string]any{target.AnnotationExisted: "true"}
+		for _, key := range []string{target.AnnotationOrigin, target.AnnotationOriginUID,
 			target.AnnotationSpaceUID, target.AnnotationNamespacePrefix} {
-			if value, ok := t.head.Metadata.Annotations[mark]; ok {
-				marks[mark] = value
+			if value, ok := t.head.Metadata.Annotations[key]; ok {
+				annotations[key] = value
 			}
 		}
-		metadata = map[string]any{"name": t.at.Name, "annotations": marks}
+		metadata = map[string]any{"name": t.at.Name, "annotations": annotations}
 		o["metadata"] = metadata
 	}
 	metadata["labels"] = labels

@@ -223,7 +223,7 @@ func (a *Applier) delete(
 }
 
 // ours reads the object of a record, or tells why nothing is left to do. An object with another UID
-// than the record's is ours when it carries the mark of the same source: a crash lost the record of
+// than the record's is ours when it carries the origin UID of the same source: a crash lost the record of
 // its making.
 func (a *Applier) ours(
 	ctx context.Context,

@@ -171,7 +171,7 @@ func between(live *target.Object, placed inventory.Record) []target.Owner {
 func unmarked(annotations map[string]string) map[string]string {
 	out := map[string]string{}
 	for name, v := range annotations {
-		if !strings.HasPrefix(name, target.MarkPrefix) {
+		if !strings.HasPrefix(name, target.KeyPrefix) {
 			out[name] = v
 		}
 	}

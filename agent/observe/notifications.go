@@ -44,7 +44,7 @@ func (o *Observer) observeLocked(w watchKey, live *target.Object) {
 		return
 	}
 	switch {
-	case live.OriginUID() != "" && live.ControllerUID() == "": // a ReplicaSet inherits the marks of its Deployment
+	case live.OriginUID() != "" && live.ControllerUID() == "": // a ReplicaSet inherits its Deployment's annotations
 		o.strays.Put(
 			uid,
 			stray{place{watch: w, namespace: live.Metadata.Namespace, name: live.Metadata.Name}, live.Revision()},

@@ -126,7 +126,8 @@ func (o *Observer) sliceGoneLocked(uid string) {
 	}
 }
 
-// refetchSlicesLocked reads again what is reported, because the mark that there is more changes.
+// refetchSlicesLocked reads again what is reported, because the annotation that counts the others
+// changes.
 func (o *Observer) refetchSlicesLocked(set *sliceSet) {
 	for uid, at := range set.shown {
 		if rec := o.associated.Get(uid); rec != nil {

@@ -123,7 +123,7 @@ func (s *recovery) resource(ctx context.Context, c *target.Client, space string,
 }
 
 // keyOf returns the key of an object that was applied from here. An object that somebody made from
-// ours has our marks and not our field manager; one that a controller made from ours has an owner.
+// ours has our annotations and not our field manager; one that a controller made from ours has an owner.
 // Its namespace has the space's name again.
 func keyOf(r target.Resource, space string, mapping target.Mapping, o *target.Object) (store.Key, bool) {
 	from := o.OriginSpace()

@@ -70,8 +70,8 @@ func (c *Client) As(space string) *Client {
 	return &as
 }
 
-// EnsureRoles makes the roles of spaces, and the namespace of their accounts with the mark of an
-// owner. It returns ErrNotServed where the target has no RBAC.
+// EnsureRoles makes the roles of spaces, and the namespace of their accounts with the annotations
+// of an owner. It returns ErrNotServed where the target has no RBAC.
 func (c *Client) EnsureRoles(ctx context.Context, workloads []Rule, o SpacesOwner) error {
 	_, err := c.Get(ctx, rbac("clusterroles"), "", SpaceRole, true)
 	if apierrors.IsNotFound(err) {

@@ -61,11 +61,11 @@ func (c *Client) Release(ctx context.Context, r Resource, live *Object) (bool, e
 	}
 	change := map[string]any{"resourceVersion": m.ResourceVersion}
 	owned := live.owned().below("metadata")
-	if marks := marksOf(m.Annotations, owned.below("annotations")); len(marks) > 0 {
-		change["annotations"] = marks
+	if keys := ownKeys(m.Annotations, owned.below("annotations")); len(keys) > 0 {
+		change["annotations"] = keys
 	}
-	if marks := marksOf(m.Labels, owned.below("labels")); len(marks) > 0 {
-		change["labels"] = marks
+	if keys := ownKeys(m.Labels, owned.below("labels")); len(keys) > 0 {
+		change["labels"] = keys
 	}
 	if len(others) < len(m.ManagedFields) {
 		if len(others) == 0 {
@@ -85,12 +85,12 @@ func (c *Client) Release(ctx context.Context, r Resource, live *Object) (bool, e
 	return err == nil, err
 }
 
-// marksOf returns a merge patch that removes our labels and annotations: those that we own, and
+// ownKeys returns a merge patch that removes our labels and annotations: those that we own, and
 // always those of the origin. In a relay the same object has some of the relay itself, which stay.
-func marksOf(all map[string]string, owned fields) map[string]any {
+func ownKeys(all map[string]string, owned fields) map[string]any {
 	out := map[string]any{}
 	for name := range all {
-		if strings.HasPrefix(name, MarkPrefix) && owned["f:"+name] != nil || name == AnnotationOrigin ||
+		if strings.HasPrefix(name, KeyPrefix) && owned["f:"+name] != nil || name == AnnotationOrigin ||
 			name == AnnotationOriginUID {
 			out[name] = nil
 		}

@@ -72,8 +72,8 @@ func (m Mapping) Words(namespace, text string) string {
 	return strings.ReplaceAll(text, m.There(namespace), namespace)
 }
 
-// BodyThere is a delivered body as the cluster is to have it: in its namespace, with the mark of
-// this Mapping, and with the cluster's names where a kind of Kubernetes refers to namespaces. A
+// BodyThere returns a delivered body as the cluster is to have it: in its namespace, with
+// AnnotationNamespacePrefix, and with the cluster's names where a kind of Kubernetes refers to namespaces. A
 // body that says nothing of a Mapping stays as it is under an empty one.
 func (m Mapping) BodyThere(k store.Key, body []byte) ([]byte, error) {
 	if m == "" && !bytes.Contains(body, []byte(AnnotationNamespacePrefix)) {

@@ -8,7 +8,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Marks that stand on every delivered object. The center's names for them are in its own API
+// Annotations and labels of delivered objects. The center's names for them are in its own API
 // package, which an agent does not link.
 const (
 	// AnnotationOrigin is "<space>/<placement>".
@@ -32,9 +32,9 @@ const (
 	LabelSite = "skerry.dev/site"
 	// AnnotationRefused stands on an object of a relay while one of its own targets refuses it.
 	AnnotationRefused = "skerry.dev/refused"
-	// MarkPrefix begins every label and annotation that an agent or its parent puts on a delivered
-	// object.
-	MarkPrefix = "skerry.dev/"
+	// KeyPrefix begins the keys of all labels and annotations that an agent or its parent writes on a
+	// delivered object.
+	KeyPrefix = "skerry.dev/"
 	// FieldManager is the field manager of every write.
 	FieldManager = "skerry"
 )

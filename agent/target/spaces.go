@@ -10,7 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
-// Marks of the namespace that holds the accounts of spaces.
+// Annotations of the namespace that holds the accounts of spaces.
 const (
 	// AnnotationCenter names the center whose spaces have their accounts there: the incarnation of
 	// its data.
@@ -29,11 +29,11 @@ type SpacesOwner struct {
 	Site string
 }
 
-// namespace is a namespace of accounts with the mark of its owner.
+// namespace returns a namespace of accounts with the annotations of its owner.
 func (o SpacesOwner) namespace(name string) map[string]any {
-	marks := map[string]any{AnnotationCenter: o.Centers[0], AnnotationCenterSite: o.Site}
+	annotations := map[string]any{AnnotationCenter: o.Centers[0], AnnotationCenterSite: o.Site}
 	return map[string]any{"apiVersion": "v1", "kind": "Namespace",
-		"metadata": map[string]any{"name": name, "annotations": marks}}
+		"metadata": map[string]any{"name": name, "annotations": annotations}}
 }
 
 // ForeignSpacesError says that the namespace of accounts belongs to the spaces of another center.
@@ -54,12 +54,12 @@ func (f *ForeignSpacesError) Error() string {
 		"of site %s (center %s). The site's admin gives this agent a namespace of its own "+
 		"(skerry agent rbac --spaces-namespace skerry-NAME | kubectl apply -f -, and "+
 		"spaces-namespace: skerry-NAME in the agent's configuration), or, when the other center "+
-		"is gone for good, takes its mark off: kubectl annotate namespace %s %s-",
+		"is gone for good, removes its annotation: kubectl annotate namespace %s %s-",
 		f.Namespace, site, f.Center, f.Namespace, AnnotationCenter)
 }
 
-// HoldSpaces looks whose the namespace of accounts is. One without a mark, or with a former one of
-// this owner, gets the mark of this owner, and so does one of another center whose spaces have
+// HoldSpaces checks whose the namespace of accounts is. One that names no center, or a former one of
+// this owner, gets the annotations of this owner. So does one of another center whose spaces have
 // nothing at the cluster. It returns *ForeignSpacesError when it is another center's, and false
 // when it does not exist.
 func (c *Client) HoldSpaces(ctx context.Context, o SpacesOwner) (held bool, err error) {
@@ -90,7 +90,7 @@ func (c *Client) HoldSpaces(ctx context.Context, o SpacesOwner) (held bool, err 
 	on := Applying{UID: live.Metadata.UID, ResourceVersion: live.Metadata.ResourceVersion, Unmarked: true}
 	_, _, err = c.Apply(ctx, namespaces, "", c.spaces, body, on)
 	if err != nil {
-		return false, fmt.Errorf("mark namespace %s: %w", c.spaces, err)
+		return false, fmt.Errorf("annotate namespace %s: %w", c.spaces, err)
 	}
 	return true, nil
 }

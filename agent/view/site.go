@@ -177,7 +177,7 @@ func (s *Site) own(ctx context.Context, a *asked, name string) (here, error) {
 }
 
 // namespace returns a namespace that the space has at the site, by the agent's record and by the
-// marks of the live one. Of all others the answer tells nothing.
+// annotations of the live one. All others are answered with the same fault.
 func (s *Site) namespace(ctx context.Context, a *asked, name string) (here, error) {
 	missing := fault(
 		http.StatusNotFound,

@@ -232,7 +232,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 		authorizer.AuthorizerFunc(authz.OnlyOwnMasters), authz.Users{Next: known}, known)
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
-	// The marks come after what users' rules have changed, which may not touch them.
+	// Annotations comes after the rules of users, which must not change what it sets.
 	annotations := &admission.Annotations{Place: s.config.Place, PodAPI: s.config.PodAPI, PassesOn: s.config.Sites != nil}
 	g.AdmissionControl = genericadmission.NewChainHandler(
 		p.lifecycle,

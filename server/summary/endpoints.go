@@ -14,7 +14,7 @@ import (
 // The Endpoints of a Service are made of the EndpointSlices that targets report of it, as a
 // cluster's own controller would: they do not travel. They join what all targets have.
 
-// Bounds and marks of Endpoints are upstream's.
+// Bounds and annotations of Endpoints are upstream's.
 const (
 	maxAddresses  = 1000
 	overCapacity  = "endpoints.kubernetes.io/over-capacity"

@@ -8,7 +8,7 @@
 //
 // Life of a list:
 //
-//  1. The marks of the object say at which targets it is. Each gets one view (exchange.View) with
+//  1. The annotations of the object say at which targets it is. Each gets one view (exchange.View) with
 //     exchange.OptionAbout, side by side, and little time.
 //  2. The names of what they answer become those that a reported Event has in the space ([Name]),
 //     so that an Event which was reported, too, is known again.

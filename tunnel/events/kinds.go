@@ -56,7 +56,7 @@ type Place struct {
 	At exchange.Place
 }
 
-// Places are where an object of a space is, by the marks that the center alone writes: one place
+// Places are where an object of a space is, by annotations that the center alone writes: one place
 // for a mirror, one for each target of what was itself placed. A mirrored Pod whose UID at its
 // target is not known yet is nowhere.
 func Places(kind, name, uid string, notes map[string]string) (out []Place) {

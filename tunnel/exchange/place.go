@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// The marks of a Pod in a space that say where it runs. The center alone writes them.
+// The annotations of a Pod in a space that say where it runs. The center alone writes them.
 const (
 	// ReportedFrom is the target that reported the Pod, ReportedAs its name there when that is
 	// another one than in the space, ReportedUID its UID there.
