@@ -69,6 +69,9 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 	if err := p.Kind(t.Key.Group, t.Key.Resource, a.defined(t.Key)); err != nil {
 		return err
 	}
+	if policy.IsWebhooks(t.Key.Group, t.Key.Resource) {
+		return a.mirrorWebhooks(ctx, t, p)
+	}
 	if t.Key.Namespace == "" && policy.IsRights(t.Key.Group) {
 		return a.permitRights(ctx, t, p)
 	}
@@ -83,6 +86,9 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 	}
 	if policy.IsRights(t.Key.Group) {
 		return a.permitRights(ctx, t, p)
+	}
+	if err := a.awaitWebhooks(t.Key); err != nil {
+		return err
 	}
 	err := p.Object(
 		t.Key.Space,

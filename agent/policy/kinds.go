@@ -40,8 +40,8 @@ func (p *Policy) Kind(group, resource string, defined bool) error {
 			"spec.allow of the SyncTarget does not allow %s; the center's admin can change that",
 			name,
 		)
-	case group == rbacGroup:
-		return nil // whatever kinds says: Rights decides
+	case group == rbacGroup, IsWebhooks(group, resource):
+		return nil // whatever kinds says: Rights and Webhooks decide
 	case workloads[name], defined, matches(name, p.site.Kinds):
 		return nil
 	}
