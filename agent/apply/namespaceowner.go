@@ -66,11 +66,11 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 		return a.permitDefinition(ctx, t, p)
 	case store.ClassOther:
 	}
-	if err := p.Kind(t.Key.Group, t.Key.Resource, a.defined(t.Key)); err != nil {
-		return err
-	}
 	if policy.IsWebhooks(t.Key.Group, t.Key.Resource) {
 		return a.mirrorWebhooks(ctx, t, p)
+	}
+	if err := p.Kind(t.Key.Group, t.Key.Resource, a.defined(t.Key)); err != nil {
+		return err
 	}
 	if t.Key.Namespace == "" && policy.IsRights(t.Key.Group) {
 		return a.permitRights(ctx, t, p)

@@ -117,7 +117,10 @@ func (a *Applier) remirror(k store.Key) {
 // mirrorWebhooks makes the body of a configuration of webhooks the one that the site has. Where the
 // site has not opened them, what it had before is removed.
 func (a *Applier) mirrorWebhooks(ctx context.Context, t *task, p *policy.Policy) error {
-	err := p.Webhooks(t.Key.Space)
+	err := p.Kind(t.Key.Group, t.Key.Resource, false)
+	if err == nil {
+		err = p.Webhooks(t.Key.Space)
+	}
 	if err == nil {
 		facts := webhookFacts{a, t}
 		t.Body, t.left, err = policy.Mirror(t.at.Name, t.Body, facts)
