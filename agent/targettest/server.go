@@ -95,6 +95,8 @@ func New(t testing.TB) *Server {
 			{"", "v1", "nodes", "Node", false},
 			{"rbac.authorization.k8s.io", "v1", "roles", "Role", true},
 			{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true},
+			{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", false},
+			{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false},
 		},
 	}
 	for _, name := range []string{"default", "kube-system"} {
