@@ -53,6 +53,12 @@ var (
 			func(a *tunnel.Allow) *[]string { return &a.ClusterControllers },
 		},
 		{
+			"allow-webhooks",
+			"spaces whose webhooks for Pods, ReplicaSets, claims and Jobs the cluster calls, in the namespaces made for " +
+				"them, by Services of theirs here: SPACE; '*' stands for any part",
+			func(a *tunnel.Allow) *[]string { return &a.Webhooks },
+		},
+		{
 			"allow-load-balancer-classes",
 			"values of spec.loadBalancerClass that Services may have",
 			func(a *tunnel.Allow) *[]string { return &a.LoadBalancerClasses },

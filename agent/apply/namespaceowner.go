@@ -66,6 +66,9 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 		return a.permitDefinition(ctx, t, p)
 	case store.ClassOther:
 	}
+	if policy.IsWebhooks(t.Key.Group, t.Key.Resource) {
+		return a.mirrorWebhooks(ctx, t, p)
+	}
 	if err := p.Kind(t.Key.Group, t.Key.Resource, a.defined(t.Key)); err != nil {
 		return err
 	}
@@ -83,6 +86,9 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 	}
 	if policy.IsRights(t.Key.Group) {
 		return a.permitRights(ctx, t, p)
+	}
+	if err := a.awaitWebhooks(t.Key); err != nil {
+		return err
 	}
 	err := p.Object(
 		t.Key.Space,

@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -86,6 +87,8 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 		return a.releaseNamespace(ctx, client, e, at, r.UID)
 	case e.Key.Class() != store.ClassOther && !r.Created:
 		return a.finish(ctx, e, "not made by us")
+	case how == store.RemoveOrphan && policy.IsWebhooks(e.Key.Group, e.Key.Resource) && a.sealed():
+		how = store.RemoveDelete // nobody would narrow it from then on
 	case how != store.RemoveOrphan && protected(at):
 		return a.finish(ctx, e, "protected name")
 	}
@@ -251,6 +254,8 @@ func (a *Applier) ours(
 func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.Log.Debug("deletion done", "key", e.Key, "how", why)
 	a.Inventory.Delete(e.Key)
+	a.mirrors.drop(e.Key)
+	a.remirror(e.Key)
 	a.pendingDeletes.end(e.Key)
 	a.drifts.close(e.Key)
 	a.conflicts.end(e.Key)

@@ -17,7 +17,7 @@ import (
 )
 
 // hook serves the webhooks of an API server over HTTPS: /validate refuses a
-// ConfigMap with a key "refuse", /mutate labels what comes, /convert converts
+// ConfigMap with a key "refuse", and what has an annotation "refuse"; /mutate labels what comes, /convert converts
 // between versions v1, which has spec.text, and v2, which has spec.words. The
 // others misbehave: /slow, /huge, /redirect.
 func hook(args []string) error {
@@ -95,11 +95,14 @@ func hooks() http.Handler {
 }
 
 func validate(r *reviewRequest) map[string]any {
-	data, _ := r.Object["data"].(map[string]any)
-	if why, refused := data["refuse"]; refused {
-		return map[string]any{"allowed": false, "status": map[string]any{"message": fmt.Sprint(
-			env("POD_NAME", "the hook"), " refuses: ", why,
-		)}}
+	metadata, _ := r.Object["metadata"].(map[string]any)
+	for _, says := range []any{r.Object["data"], metadata["annotations"]} {
+		fields, _ := says.(map[string]any)
+		if why, refused := fields["refuse"]; refused {
+			return map[string]any{"allowed": false, "status": map[string]any{"message": fmt.Sprint(
+				env("POD_NAME", "the hook"), " refuses: ", why,
+			)}}
+		}
 	}
 	return map[string]any{"allowed": true}
 }
