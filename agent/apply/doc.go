@@ -27,7 +27,8 @@
 // skerry.dev/origin-uid is left alone. The tombstone says how to remove:
 //
 //	Delete          deleted; what it owns follows in the background
-//	KeepDependents  deleted; what it owns stays (kubectl delete --cascade=orphan)
+//	KeepDependents  deleted; what it owns stays (kubectl delete --cascade=orphan), with a mark, so
+//	                that it goes with its Namespace
 //	Orphan          stays as it is; our labels, annotations and ownership of fields are removed,
 //	                and no field is lost
 //	ByPolicy        the parent compared, and does not know why the object is gone:

@@ -178,7 +178,7 @@ func (a *Applier) claim(ctx context.Context, t *task, found *target.Object) erro
 // inspect finds out whether anybody uses a namespace.
 func (a *Applier) inspect(ctx context.Context, t *task, is *policy.Existing) error {
 	var foreign *foreignContentsError
-	err := a.foreignInNamespace(ctx, t.client, t.at.Name)
+	err := a.foreignInNamespace(ctx, t.client, t.at)
 	if err != nil && !errors.As(err, &foreign) {
 		return err
 	}

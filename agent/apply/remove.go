@@ -136,6 +136,11 @@ func (a *Applier) carryOut(
 	if err := a.foreignContents(ctx, c, at); err != nil {
 		return err
 	}
+	if how == store.RemoveKeepDependents {
+		if err := a.markDependents(ctx, c, at, live); err != nil {
+			return err
+		}
+	}
 	gone, err := a.delete(
 		ctx,
 		c,
@@ -170,7 +175,7 @@ func (a *Applier) carryOut(
 func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, at store.Key,
 	r inventory.Record, how store.Removal,
 ) (bool, error) {
-	if e.Key.Class() != store.ClassOther || how == store.RemoveOrphan || len(e.Body) == 0 || r.UID == "" ||
+	if e.Key.Class() != store.ClassOther || how == store.RemoveOrphan || how == store.RemoveKeepDependents || len(e.Body) == 0 || r.UID == "" ||
 		r.ResourceVersion == "" ||
 		r.TargetGeneration != 0 {
 		return false, nil
@@ -184,7 +189,6 @@ func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target
 		target.Deletion{
 			UID:             r.UID,
 			ResourceVersion: r.ResourceVersion,
-			KeepDependents:  how == store.RemoveKeepDependents,
 		},
 	)
 	switch {
