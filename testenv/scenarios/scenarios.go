@@ -32,7 +32,8 @@
 // A script that uses a real cluster is skipped without root. Shared clusters start when the first
 // script uses them and are taken down after the last one; a script leaves nothing of its own in
 // them, which $NS, a name that no other script has, helps with. $CENTER and $OTHER are free
-// addresses for centers. Processes end with their script.
+// addresses for centers, $PORT and $PORT2 free ports for other servers. Processes end with their
+// script.
 //
 // Tests import it; [Run] and [Compare] do nothing unless SKERRY_SCENARIOS=1.
 package scenarios
@@ -40,6 +41,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -196,6 +198,17 @@ func (r *runner) setup(env *testscript.Env) error {
 			return err
 		}
 		env.Setenv(name, address)
+	}
+	for _, name := range []string{"PORT", "PORT2"} { // of other servers of the script's
+		address, err := drive.FreeAddress()
+		if err != nil {
+			return err
+		}
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return err
+		}
+		env.Setenv(name, port)
 	}
 	env.Setenv("KUBECONFIG", "") // a script sets it, or says @CLUSTER
 	var variables []string
