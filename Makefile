@@ -187,6 +187,10 @@ conformance: build ## run upstream's e2e specs and kubectl's tests against space
 # The release of Flux's source-controller whose definitions are used; the controller itself is not.
 FLUX_SOURCES := v1.9.6
 
+# The release of cert-manager whose chart and programs run in a space, as testenv/operators/certmanager/go.mod requires it.
+CERT_MANAGER         := github.com/cert-manager/cert-manager
+CERT_MANAGER_RELEASE := v1.11.5
+
 # Operators that testenv/operators/NAME/go.mod names as its tool, with what their authors release beside the program, in bin/operators/NAME.
 COMPARED := $(basename $(notdir $(wildcard testenv/testdata/operators/compared/*.txt)))
 
@@ -217,6 +221,11 @@ operators: build testenv $(COMPARED:%=bin/operators/%/operator) ## existing oper
 	  (cd testenv/operators/$$name && go build -p $(JOBS) -o $(CURDIR)/bin/operators/$$name/operator tool) && \
 	  $$(bin/testenv tools)/kubectl kustomize "$$(cd testenv/operators/$$name && go list -f '{{.Module.Dir}}' tool)"/config/default \
 	    >bin/operators/$$name/install.yaml || exit 1; done
+	mkdir -p bin/operators/certmanager && rm -f bin/operators/certmanager/*.tgz
+	cd testenv/operators/certmanager && go build -p $(JOBS) -ldflags '-X $(CERT_MANAGER)/pkg/util.AppVersion=$(CERT_MANAGER_RELEASE)' \
+	  -o $(CURDIR)/bin/operators/certmanager/ tool
+	PATH="$$(bin/testenv tools):$$PATH" testenv/operators/certmanager/chart.sh \
+	  "$$(cd testenv/operators/certmanager && go list -m -f '{{.Dir}}' $(CERT_MANAGER))" $(CERT_MANAGER_RELEASE) bin/operators/certmanager
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
 	  go test -count=1 -timeout 40m -v -run '^Test(Compared)?Operators$$' ./scenarios
 
