@@ -208,10 +208,18 @@ operators: build testenv $(COMPARED:%=bin/operators/%/operator) ## existing oper
 	mkdir -p bin/operators/cert-manager bin/operators/prometheus-operator/crds bin/operators/prometheus-operator/rbac
 	cd testenv/operators && go build -p $(JOBS) -o ../../bin/operators/certs ./certs
 	cp "$$(cd testenv/operators && go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)"/deploy/crds/*.yaml bin/operators/cert-manager/
-	cd testenv/operators/prometheus && go build -p $(JOBS) -o ../../../bin/operators/prometheus-operator/operator github.com/prometheus-operator/prometheus-operator/cmd/operator
+	cd testenv/operators/prometheus && go build -p $(JOBS) -o ../../../bin/operators/prometheus-operator/ tool
+	cd testenv/operators/prometheus-server && go build -p $(JOBS) -o ../../../bin/operators/prometheus-operator/ tool
 	from="$$(cd testenv/operators/prometheus && go list -m -f '{{.Dir}}' github.com/prometheus-operator/prometheus-operator)"/example; \
 	  cp "$$from"/prometheus-operator-crd/*.yaml bin/operators/prometheus-operator/crds/ && \
+	  cp --no-preserve=mode "$$from"/../bundle.yaml bin/operators/prometheus-operator/ && mkdir -p bin/operators/prometheus-operator/example && \
+	  cp --no-preserve=mode "$$from"/rbac/prometheus/*.yaml "$$from"/rbac/prometheus-operator/prometheus-operator-service-monitor.yaml \
+	    "$$from"/rbac/prometheus-operator/prometheus-operator-service.yaml bin/operators/prometheus-operator/example/ && \
 	  for f in service-account cluster-role cluster-role-binding; do cp "$$from/rbac/prometheus-operator/prometheus-operator-$$f.yaml" bin/operators/prometheus-operator/rbac/ || exit 1; done
+	from="$$(cd testenv/operators/mariadb && go list -f '{{.Module.Dir}}' tool)"/deploy/charts; rm -rf bin/operators/mariadb/charts && \
+	  cp -r --no-preserve=mode "$$from" bin/operators/mariadb/charts && cd bin/operators/mariadb && \
+	  for chart in mariadb-operator mariadb-operator-crds; do \
+	    $$($(CURDIR)/bin/testenv tools)/helm package --dependency-update --destination . charts/$$chart || exit 1; done
 	mkdir -p bin/operators/flux/crds
 	cd testenv/operators/flux && go build -p $(JOBS) -o ../../../bin/operators/flux/ github.com/fluxcd/kustomize-controller ./artifact
 	cp "$$(cd testenv/operators/flux && go list -m -f '{{.Dir}}' github.com/fluxcd/kustomize-controller)"/config/crd/bases/*.yaml \
