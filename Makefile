@@ -187,6 +187,9 @@ conformance: build ## run upstream's e2e specs and kubectl's tests against space
 # The release of Flux's source-controller whose definitions are used; the controller itself is not.
 FLUX_SOURCES := v1.9.6
 
+# The commit of ingress-nginx whose chart, 4.11.0, is installed in a space.
+INGRESS_NGINX := v0.0.0-20240708192948-52c50467d67d
+
 # The release of cert-manager whose chart and programs run in a space, as testenv/operators/certmanager/go.mod requires it.
 CERT_MANAGER         := github.com/cert-manager/cert-manager
 CERT_MANAGER_RELEASE := v1.11.5
@@ -216,6 +219,8 @@ operators: build testenv $(COMPARED:%=bin/operators/%/operator) ## existing oper
 	  cp --no-preserve=mode "$$from"/rbac/prometheus/*.yaml "$$from"/rbac/prometheus-operator/prometheus-operator-service-monitor.yaml \
 	    "$$from"/rbac/prometheus-operator/prometheus-operator-service.yaml bin/operators/prometheus-operator/example/ && \
 	  for f in service-account cluster-role cluster-role-binding; do cp "$$from/rbac/prometheus-operator/prometheus-operator-$$f.yaml" bin/operators/prometheus-operator/rbac/ || exit 1; done
+	rm -rf bin/operators/ingress-nginx && cp -r --no-preserve=mode \
+	  "$$(go mod download -json k8s.io/ingress-nginx@$(INGRESS_NGINX) | sed -n 's/.*"Dir": "\(.*\)",/\1/p')"/charts/ingress-nginx bin/operators/
 	from="$$(cd testenv/operators/mariadb && go list -f '{{.Module.Dir}}' tool)"/deploy/charts; rm -rf bin/operators/mariadb/charts && \
 	  cp -r --no-preserve=mode "$$from" bin/operators/mariadb/charts && cd bin/operators/mariadb && \
 	  for chart in mariadb-operator mariadb-operator-crds; do \
