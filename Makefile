@@ -187,6 +187,13 @@ conformance: build ## run upstream's e2e specs and kubectl's tests against space
 # The release of Flux's source-controller whose definitions are used; the controller itself is not.
 FLUX_SOURCES := v1.9.6
 
+# The commit of ingress-nginx whose chart, 4.11.0, is installed in a space.
+INGRESS_NGINX := v0.0.0-20240708192948-52c50467d67d
+
+# The release of cert-manager whose chart and programs run in a space, as testenv/operators/certmanager/go.mod requires it.
+CERT_MANAGER         := github.com/cert-manager/cert-manager
+CERT_MANAGER_RELEASE := v1.11.5
+
 # Operators that testenv/operators/NAME/go.mod names as its tool, with what their authors release beside the program, in bin/operators/NAME.
 COMPARED := $(basename $(notdir $(wildcard testenv/testdata/operators/compared/*.txt)))
 
@@ -204,10 +211,20 @@ operators: build testenv $(COMPARED:%=bin/operators/%/operator) ## existing oper
 	mkdir -p bin/operators/cert-manager bin/operators/prometheus-operator/crds bin/operators/prometheus-operator/rbac
 	cd testenv/operators && go build -p $(JOBS) -o ../../bin/operators/certs ./certs
 	cp "$$(cd testenv/operators && go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)"/deploy/crds/*.yaml bin/operators/cert-manager/
-	cd testenv/operators/prometheus && go build -p $(JOBS) -o ../../../bin/operators/prometheus-operator/operator github.com/prometheus-operator/prometheus-operator/cmd/operator
+	cd testenv/operators/prometheus && go build -p $(JOBS) -o ../../../bin/operators/prometheus-operator/ tool
+	cd testenv/operators/prometheus-server && go build -p $(JOBS) -o ../../../bin/operators/prometheus-operator/ tool
 	from="$$(cd testenv/operators/prometheus && go list -m -f '{{.Dir}}' github.com/prometheus-operator/prometheus-operator)"/example; \
 	  cp "$$from"/prometheus-operator-crd/*.yaml bin/operators/prometheus-operator/crds/ && \
+	  cp --no-preserve=mode "$$from"/../bundle.yaml bin/operators/prometheus-operator/ && mkdir -p bin/operators/prometheus-operator/example && \
+	  cp --no-preserve=mode "$$from"/rbac/prometheus/*.yaml "$$from"/rbac/prometheus-operator/prometheus-operator-service-monitor.yaml \
+	    "$$from"/rbac/prometheus-operator/prometheus-operator-service.yaml bin/operators/prometheus-operator/example/ && \
 	  for f in service-account cluster-role cluster-role-binding; do cp "$$from/rbac/prometheus-operator/prometheus-operator-$$f.yaml" bin/operators/prometheus-operator/rbac/ || exit 1; done
+	rm -rf bin/operators/ingress-nginx && cp -r --no-preserve=mode \
+	  "$$(go mod download -json k8s.io/ingress-nginx@$(INGRESS_NGINX) | sed -n 's/.*"Dir": "\(.*\)",/\1/p')"/charts/ingress-nginx bin/operators/
+	from="$$(cd testenv/operators/mariadb && go list -f '{{.Module.Dir}}' tool)"/deploy/charts; rm -rf bin/operators/mariadb/charts && \
+	  cp -r --no-preserve=mode "$$from" bin/operators/mariadb/charts && cd bin/operators/mariadb && \
+	  for chart in mariadb-operator mariadb-operator-crds; do \
+	    $$($(CURDIR)/bin/testenv tools)/helm package --dependency-update --destination . charts/$$chart || exit 1; done
 	mkdir -p bin/operators/flux/crds
 	cd testenv/operators/flux && go build -p $(JOBS) -o ../../../bin/operators/flux/ github.com/fluxcd/kustomize-controller ./artifact
 	cp "$$(cd testenv/operators/flux && go list -m -f '{{.Dir}}' github.com/fluxcd/kustomize-controller)"/config/crd/bases/*.yaml \
@@ -217,6 +234,11 @@ operators: build testenv $(COMPARED:%=bin/operators/%/operator) ## existing oper
 	  (cd testenv/operators/$$name && go build -p $(JOBS) -o $(CURDIR)/bin/operators/$$name/operator tool) && \
 	  $$(bin/testenv tools)/kubectl kustomize "$$(cd testenv/operators/$$name && go list -f '{{.Module.Dir}}' tool)"/config/default \
 	    >bin/operators/$$name/install.yaml || exit 1; done
+	mkdir -p bin/operators/certmanager && rm -f bin/operators/certmanager/*.tgz
+	cd testenv/operators/certmanager && go build -p $(JOBS) -ldflags '-X $(CERT_MANAGER)/pkg/util.AppVersion=$(CERT_MANAGER_RELEASE)' \
+	  -o $(CURDIR)/bin/operators/certmanager/ tool
+	PATH="$$(bin/testenv tools):$$PATH" testenv/operators/certmanager/chart.sh \
+	  "$$(cd testenv/operators/certmanager && go list -m -f '{{.Dir}}' $(CERT_MANAGER))" $(CERT_MANAGER_RELEASE) bin/operators/certmanager
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
 	  go test -count=1 -timeout 40m -v -run '^Test(Compared)?Operators$$' ./scenarios
 

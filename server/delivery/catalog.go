@@ -41,8 +41,8 @@ type object struct {
 	undecided  bool // its annotation is from before who decides now
 	// dependents: its deletion leaves what it owns, here and on the targets. parentKeeps: by its
 	// parent's mark it stays where it is no longer placed. keeps: so it does where it is let go of
-	// next.
-	dependents, parentKeeps, keeps bool
+	// next. goes: it is let go of next because a user deleted by name what named it.
+	dependents, parentKeeps, keeps, goes bool
 }
 
 // work is what only some objects have.

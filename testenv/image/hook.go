@@ -63,7 +63,7 @@ type reviewRequest struct {
 func hooks() http.Handler {
 	mux := http.NewServeMux()
 	for path, answer := range map[string]func(*reviewRequest) map[string]any{
-		"/validate": validate, "/mutate": mutate, "/convert": convert,
+		"/validate": validate, "/networking/v1/ingresses": validateIngress, "/mutate": mutate, "/convert": convert,
 	} {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 			var asked review
@@ -103,6 +103,16 @@ func validate(r *reviewRequest) map[string]any {
 				env("POD_NAME", "the hook"), " refuses: ", why,
 			)}}
 		}
+	}
+	return map[string]any{"allowed": true}
+}
+
+// validateIngress refuses Ingresses with the snippet of a configuration.
+func validateIngress(r *reviewRequest) map[string]any {
+	metadata, _ := r.Object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if _, found := annotations["nginx.ingress.kubernetes.io/server-snippet"]; found {
+		return map[string]any{"allowed": false, "status": map[string]any{"message": "snippets are disabled"}}
 	}
 	return map[string]any{"allowed": true}
 }

@@ -217,7 +217,7 @@ func (r *runner) setup(env *testscript.Env) error {
 		variables = append(variables, name)
 	}
 	background := &processes{}
-	env.Values[variablesKey{}] = variables
+	env.Values[variablesKey{}] = &variables
 	env.Values[processesKey{}] = background
 	env.Values[testKey{}] = env.T()
 	env.Defer(background.end)
@@ -226,7 +226,7 @@ func (r *runner) setup(env *testscript.Env) error {
 
 // The keys of what a script's commands find with TestScript.Value.
 type (
-	variablesKey struct{} // []string, the names of environment variables
+	variablesKey struct{} // *[]string, the names of environment variables
 	processesKey struct{} // *processes
 	testKey      struct{} // testscript.T
 )
