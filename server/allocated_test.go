@@ -112,21 +112,15 @@ func allocatedService(t *testing.T, c *center) {
 		[]byte(`{"metadata":{"annotations":{"skerry.dev/allocated":null}}}`),
 		metav1.PatchOptions{},
 	)
-	has("the mark is taken off", s, err, "10.9.0.1", 30900, 30081, 30901, true)
+	has("the annotation is taken off", s, err, "10.9.0.1", 30900, 30081, 30901, true)
 	read.Name = "again"
 	s, err = user.Create(ctx, read, metav1.CreateOptions{})
 	has("what was read is made anew", s, err, "", 0, 30081, 0, false)
-	before := plain.DeepCopy()
-	before.Name, before.Spec.ClusterIP, before.Annotations = "before", "10.1.0.8", map[string]string{
-		v1alpha1.AnnotationNodePorts: "30081",
-	}
-	s, err = user.Create(ctx, before, metav1.CreateOptions{})
-	has("what was read of a center of before is made anew", s, err, "", 0, 0, 0, false)
 	wished := plain.DeepCopy()
 	wished.Name, wished.Spec.ClusterIP, wished.Spec.HealthCheckNodePort = "wished", "10.1.0.7", 30777
 	s, err = user.Create(ctx, wished, metav1.CreateOptions{})
 	has("a user's own", s, err, "10.1.0.7", 0, 30081, 30777, false)
-	for _, name := range []string{"balanced", "again", "before", "wished"} {
+	for _, name := range []string{"balanced", "again", "wished"} {
 		must(t, user.Delete(ctx, name, metav1.DeleteOptions{}))
 	}
 }

@@ -9,13 +9,13 @@ import (
 	"skerry.dev/skerry/server/fields"
 )
 
-// Unallocate takes off a Service or a claim what its target has chosen, and the mark that tells it
-// from what the user wishes. The top level and the metadata of the object are changed; what lies
-// deeper is copied first.
+// Unallocate removes from a Service or a claim what its target has chosen, and AnnotationAllocated,
+// which tells that from what the user wishes. It changes the top level and the metadata of the
+// object; what lies deeper is copied first.
 func Unallocate(o map[string]any) { unallocate(o, Chosen(o)) }
 
 func unallocate(o map[string]any, chosen v1alpha1.Allocated) {
-	drop(fields.Map(o, "metadata"), "annotations", v1alpha1.AnnotationAllocated, v1alpha1.AnnotationNodePorts)
+	drop(fields.Map(o, "metadata"), "annotations", v1alpha1.AnnotationAllocated)
 	spec := own(o, "spec")
 	if spec == nil || chosen.String() == "" {
 		return
@@ -50,32 +50,9 @@ func unallocate(o map[string]any, chosen v1alpha1.Allocated) {
 	}
 }
 
-// Chosen is what the target of an object has chosen of it. A center that did not write it down yet
-// overwrote every cluster IP with its target's: of what it stored a cluster IP counts that it has
-// written itself, which its mark or the managers of the object's fields tell.
+// Chosen returns what the target of an object has chosen of it, as AnnotationAllocated says.
 func Chosen(o map[string]any) v1alpha1.Allocated {
-	notes := fields.Map(o, "metadata", "annotations")
-	chosen := v1alpha1.ReadAllocated(notes)
-	if ip, _ := fields.Map(o, "spec")["clusterIP"].(string); chosen.ClusterIP == "" && ip != "" && ip != "None" &&
-		notes[v1alpha1.AnnotationAllocated] == nil &&
-		(notes[v1alpha1.AnnotationNodePorts] != nil || addressedByCenter(o)) {
-		chosen.ClusterIP = ip
-	}
-	return chosen
-}
-
-// addressedByCenter reports whether the center itself has set the cluster IP of a Service; what it
-// delivers for a parent it applies.
-func addressedByCenter(o map[string]any) bool {
-	managers := fields.List(o, "metadata", "managedFields")
-	for _, m := range managers {
-		entry, _ := m.(map[string]any)
-		_, addressed := fields.Map(entry, "fieldsV1", "f:spec")["f:clusterIP"]
-		if addressed && entry["manager"] == "skerry" && entry["operation"] == "Update" {
-			return true
-		}
-	}
-	return false
+	return v1alpha1.ReadAllocated(fields.Map(o, "metadata", "annotations"))
 }
 
 // texts are the strings of a list.

@@ -30,7 +30,7 @@ func allocate(obj map[string]any, uid string, f *store.Filled) []byte {
 		a.now.StorageClass = a.text("storageClassName", a.was.StorageClass, f.StorageClass)
 	}
 	notes := fields.Map(meta, "annotations")
-	a.mark(notes)
+	a.annotate(notes)
 	if len(a.ops) == 0 {
 		return nil
 	}
@@ -133,9 +133,8 @@ func equalTexts(list []any, texts []string) bool {
 	return slices.EqualFunc(list, texts, func(e any, s string) bool { return e == s })
 }
 
-// mark says in the annotation what is the target's choice now, and nothing any more in that of
-// older centers.
-func (a *allocation) mark(notes map[string]any) {
+// annotate makes AnnotationAllocated say what is the target's choice now.
+func (a *allocation) annotate(notes map[string]any) {
 	path := func(name string) string { return "/metadata/annotations/" + strings.ReplaceAll(name, "/", "~1") }
 	text, had := a.now.String(), notes[v1alpha1.AnnotationAllocated]
 	switch {
@@ -146,9 +145,6 @@ func (a *allocation) mark(notes map[string]any) {
 		a.set("/metadata/annotations", map[string]any{v1alpha1.AnnotationAllocated: text})
 	default:
 		a.set(path(v1alpha1.AnnotationAllocated), text)
-	}
-	if _, old := notes[v1alpha1.AnnotationNodePorts]; old {
-		a.remove(path(v1alpha1.AnnotationNodePorts))
 	}
 }
 

@@ -2,7 +2,6 @@ package summary
 
 import (
 	"fmt"
-	"maps"
 	"testing"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -168,33 +167,18 @@ func TestAServiceShowsTheAddressesOfItsTarget(t *testing.T) {
 	}
 }
 
-// What a user has chosen stays, and what an older center wrote is told from it.
-func TestWhatIsAWishAndWhatAnOlderCenterFilledIn(t *testing.T) {
-	byCenter := []any{
-		map[string]any{
-			"manager":   "skerry",
-			"operation": "Update",
-			"fieldsV1":  map[string]any{"f:spec": map[string]any{"f:clusterIP": map[string]any{}}},
-		},
-	}
-	forParent := []any{
-		map[string]any{
-			"manager":   "skerry",
-			"operation": "Apply",
-			"fieldsV1":  map[string]any{"f:spec": map[string]any{"f:clusterIP": map[string]any{}}},
-		},
-	}
+// What a user has chosen stays, and what is empty the target fills in.
+func TestWishesStay(t *testing.T) {
 	port := func(node int) map[string]any { return map[string]any{"port": 80, "protocol": "TCP", "nodePort": node} }
 	for _, x := range []struct {
-		what       string
-		meta, spec map[string]any
-		ip         string
-		node       int64
-		mark       any
+		what      string
+		spec      map[string]any
+		ip        string
+		node      int64
+		allocated any
 	}{
 		{
 			"all is wished",
-			nil,
 			map[string]any{"clusterIP": "10.0.0.9", "healthCheckNodePort": 30999, "ports": []any{port(30080)}},
 			"10.0.0.9",
 			30080,
@@ -202,44 +186,14 @@ func TestWhatIsAWishAndWhatAnOlderCenterFilledIn(t *testing.T) {
 		},
 		{
 			"nothing is",
-			nil,
 			map[string]any{"ports": []any{port(0)}},
 			"10.0.0.1",
 			30500,
 			`{"clusterIP":"10.0.0.1","nodePorts":[30500],"healthCheckNodePort":30700}`,
 		},
-		{"no address is", nil, map[string]any{"clusterIP": "None", "healthCheckNodePort": 30999}, "None", 0, nil},
-		{
-			"node ports of an older center",
-			map[string]any{"annotations": map[string]any{v1alpha1.AnnotationNodePorts: "30080"}},
-			map[string]any{
-				"clusterIP":           "10.0.0.9",
-				"healthCheckNodePort": 30999,
-				"ports":               []any{port(30080)},
-			},
-			"10.0.0.1",
-			30500,
-			`{"clusterIP":"10.0.0.1","nodePorts":[30500]}`,
-		},
-		{
-			"the address of an older center",
-			map[string]any{"managedFields": byCenter},
-			map[string]any{"clusterIP": "10.0.0.1", "healthCheckNodePort": 30999, "ports": []any{port(30080)}},
-			"10.0.0.1",
-			30080,
-			`{"clusterIP":"10.0.0.1"}`,
-		},
-		{
-			"what a parent wishes",
-			map[string]any{"managedFields": forParent},
-			map[string]any{"clusterIP": "10.0.0.9", "healthCheckNodePort": 30999},
-			"10.0.0.9",
-			0,
-			nil,
-		},
+		{"no address is", map[string]any{"clusterIP": "None", "healthCheckNodePort": 30999}, "None", 0, nil},
 	} {
 		meta := map[string]any{"uid": "u", "resourceVersion": "7"}
-		maps.Copy(meta, x.meta)
 		c := newCenter(t)
 		k := key("", "services", "web")
 		c.objects[k] = map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": meta, "spec": x.spec}
@@ -258,8 +212,7 @@ func TestWhatIsAWishAndWhatAnOlderCenterFilledIn(t *testing.T) {
 		if ports, _ := is["ports"].([]any); len(ports) > 0 {
 			node = int64(num(ports[0].(map[string]any)["nodePort"]))
 		}
-		if is["clusterIP"] != x.ip || node != x.node || c.notes(k)[v1alpha1.AnnotationAllocated] != x.mark ||
-			c.notes(k)[v1alpha1.AnnotationNodePorts] != nil {
+		if is["clusterIP"] != x.ip || node != x.node || c.notes(k)[v1alpha1.AnnotationAllocated] != x.allocated {
 			t.Errorf("%s: %v, annotations %v", x.what, is, c.notes(k))
 		}
 		if again := allocate(spaceapitest.Clone(c.objects[k]), "u", f); again != nil {

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"reflect"
 	"slices"
-	"strconv"
-	"strings"
 )
 
 // Allocated is the value of AnnotationAllocated, as JSON: what the target of an object has chosen,
@@ -28,25 +26,12 @@ type Allocated struct {
 	StorageClass string `json:"storageClass,omitempty"`
 }
 
-// ReadAllocated reads what the annotations of an object say of it, also in the form of older
-// centers. They are a map of strings or of decoded JSON.
-func ReadAllocated[V any](annotations map[string]V) Allocated {
-	var a Allocated
-	text := func(name string) string {
-		s, _ := any(annotations[name]).(string)
-		return s
-	}
-	if s := text(AnnotationAllocated); s != "" && json.Unmarshal([]byte(s), &a) != nil {
-		a = Allocated{}
-	}
-	older := text(AnnotationNodePorts)
-	if older == "" {
-		return a
-	}
-	for p := range strings.SplitSeq(older, ",") {
-		if n, err := strconv.ParseInt(p, 10, 64); err == nil && n > 0 {
-			a.NodePorts = append(a.NodePorts, n)
-		}
+// ReadAllocated reads AnnotationAllocated of an object's annotations, which are a map of strings or
+// of decoded JSON. A value that cannot be read counts as none.
+func ReadAllocated[V any](annotations map[string]V) (a Allocated) {
+	text, _ := any(annotations[AnnotationAllocated]).(string)
+	if text != "" && json.Unmarshal([]byte(text), &a) != nil {
+		return Allocated{}
 	}
 	return a
 }

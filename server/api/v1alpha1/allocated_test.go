@@ -7,21 +7,18 @@ import (
 
 func TestReadAllocated(t *testing.T) {
 	for _, c := range []struct {
-		allocated, older string
-		want             Allocated
+		allocated string
+		want      Allocated
 	}{
-		{"", "", Allocated{}},
+		{"", Allocated{}},
 		{
 			`{"clusterIP":"10.0.0.1","nodePorts":[30500,30501],"healthCheckNodePort":30700}`,
-			"",
 			Allocated{ClusterIP: "10.0.0.1", NodePorts: []int64{30500, 30501}, HealthCheckNodePort: 30700},
 		},
-		{`{"volumeName":"pvc-1","later":{}}`, "", Allocated{VolumeName: "pvc-1"}},
-		{"", "30500,30501", Allocated{NodePorts: []int64{30500, 30501}}},
-		{`{"clusterIP":"10.0.0.1"}`, "30500,x,0", Allocated{ClusterIP: "10.0.0.1", NodePorts: []int64{30500}}},
-		{`{"clusterIP":"10.0.0.1","nodePorts":"no"}`, "", Allocated{}},
+		{`{"volumeName":"pvc-1","later":{}}`, Allocated{VolumeName: "pvc-1"}},
+		{`{"clusterIP":"10.0.0.1","nodePorts":"no"}`, Allocated{}},
 	} {
-		notes := map[string]string{AnnotationAllocated: c.allocated, AnnotationNodePorts: c.older}
+		notes := map[string]string{AnnotationAllocated: c.allocated}
 		got := ReadAllocated(notes)
 		if !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%v: %+v, want %+v", notes, got, c.want)

@@ -83,10 +83,6 @@ const (
 	// AnnotationAllocated stands on a Service or a claim: which of its fields hold what its target
 	// has chosen, an Allocated as JSON. What else they hold is the user's wish.
 	AnnotationAllocated = "skerry.dev/allocated"
-	// AnnotationNodePorts is what centers before AnnotationAllocated wrote on a Service: those of
-	// its node ports, with commas, that its target has chosen. It is read, and replaced when what
-	// the target has chosen is written next.
-	AnnotationNodePorts = "skerry.dev/node-ports"
 	// AnnotationCreator stands on a Space: the user who made it, and who is its admin. It never
 	// changes.
 	AnnotationCreator = "skerry.dev/creator"
@@ -124,7 +120,6 @@ func CenterAnnotations() []string {
 		AnnotationRefused,
 		AnnotationUnreachable,
 		AnnotationAllocated,
-		AnnotationNodePorts,
 		AnnotationSpaceAPI,
 	}
 }

@@ -17,9 +17,7 @@ import (
 // restores the values that were there before.
 func unallocate(obj runtime.Object, old metav1.Object) {
 	o := metadata.Of(obj)
-	if o == nil ||
-		o.GetAnnotations()[v1alpha1.AnnotationAllocated] == "" &&
-			o.GetAnnotations()[v1alpha1.AnnotationNodePorts] == "" {
+	if o == nil || o.GetAnnotations()[v1alpha1.AnnotationAllocated] == "" {
 		return
 	}
 	chosen := v1alpha1.ReadAllocated(o.GetAnnotations())
@@ -28,8 +26,7 @@ func unallocate(obj runtime.Object, old metav1.Object) {
 	}
 	switch o := obj.(type) {
 	case *api.Service:
-		older := o.Annotations[v1alpha1.AnnotationAllocated] == "" // whose addresses were always the target's
-		if o.Spec.ClusterIP == chosen.ClusterIP || older && o.Spec.ClusterIP != api.ClusterIPNone {
+		if o.Spec.ClusterIP == chosen.ClusterIP {
 			o.Spec.ClusterIP, o.Spec.ClusterIPs = "", nil
 		}
 		if int64(o.Spec.HealthCheckNodePort) == chosen.HealthCheckNodePort {
@@ -62,5 +59,5 @@ func unallocate(obj runtime.Object, old metav1.Object) {
 
 // isAllocated reports whether an annotation belongs to values that users read and send back.
 func isAllocated(name string) bool {
-	return name == v1alpha1.AnnotationAllocated || name == v1alpha1.AnnotationNodePorts
+	return name == v1alpha1.AnnotationAllocated
 }

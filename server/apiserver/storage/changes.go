@@ -8,7 +8,6 @@ import (
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	clientv3 "go.etcd.io/etcd/client/v3"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -145,9 +144,6 @@ func storedMap(data []byte) (map[string]any, error) {
 		return v, nil
 	case runtime.Object:
 		o := metadata.Of(v)
-		if s, ok := v.(*corev1.Service); ok {
-			markAddress(s)
-		}
 		if o != nil {
 			o.SetManagedFields(nil)
 		}
