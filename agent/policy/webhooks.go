@@ -119,7 +119,7 @@ func Mirror(name string, body []byte, facts WebhookFacts) (out []byte, left []st
 		return nil, nil, refuse(ReasonWebhooks, "", "",
 			"its name at the site, %s, has more than %d characters; choose a shorter one", name, maxMirrorName)
 	}
-	kept := []webhook{}
+	var kept []webhook
 	for i := range c.Webhooks {
 		w := &c.Webhooks[i]
 		if w.Rules = bornRules(w.Rules); len(w.Rules) == 0 {
@@ -142,8 +142,12 @@ func Mirror(name string, body []byte, facts WebhookFacts) (out []byte, left []st
 			marks[key] = value
 		}
 	}
-	out, err = json.Marshal(map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind,
-		"metadata": map[string]any{"name": name, "annotations": marks}, "webhooks": kept})
+	o := map[string]any{"apiVersion": c.APIVersion, "kind": c.Kind,
+		"metadata": map[string]any{"name": name, "annotations": marks}}
+	if len(kept) > 0 { // an empty list would be a field of its own in a server-side apply
+		o["webhooks"] = kept
+	}
+	out, err = json.Marshal(o)
 	return out, left, err
 }
 
