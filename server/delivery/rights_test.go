@@ -155,6 +155,20 @@ func TestWhatIsSaidOfPodsCounts(t *testing.T) {
 	}
 }
 
+// A binding that came from a parent is on its way to sites: in a relay it gives no pod the API.
+func TestABindingOfAParentGivesNothing(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+	op := c.operator("apps", "deployments", "Deployment", nil)
+	c.bind(bindingKey("rolebindings", "app"), "ServiceAccount", "app", "op")
+	c.eventually("one of its own does", func() bool { return c.has("a", op) && c.given("a", op) == "op" })
+	c.change(bindingKey("rolebindings", "app"), map[string]any{"annotations": map[string]any{v1alpha1.AnnotationOrigin: "shop/"}})
+	c.eventually("one on its way does not", func() bool { return c.given("a", op) == "" })
+	if here, above := c.d.RunsAs("a", "shop", "app", "op"); here || above {
+		t.Errorf("a token is given: here %v, above %v", here, above)
+	}
+}
+
 // A Job cannot change: it keeps what was decided when it was made, and its user is told what it
 // lacks.
 func TestAJobKeepsWhatItWasGiven(t *testing.T) {
