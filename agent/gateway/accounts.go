@@ -91,7 +91,13 @@ func (g *Gateway) ensure(ctx context.Context, who identity, at string, anew bool
 // read looks whether the target still has what was kept there. Anything else in its place is
 // written anew, with a new token: others may write in that namespace, and nothing of what they say
 // is believed.
-func (g *Gateway) read(ctx context.Context, c *target.Client, who identity, at string, known *account) (*account, error) {
+func (g *Gateway) read(
+	ctx context.Context,
+	c *target.Client,
+	who identity,
+	at string,
+	known *account,
+) (*account, error) {
 	a := &account{at: at}
 	if known != nil && known.at == at {
 		*a = *known

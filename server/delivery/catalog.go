@@ -52,6 +52,7 @@ type work struct {
 	replicas  int64
 	templates bool // a StatefulSet with claims of its own
 	account   placement.PodAccount
+	said      string // of its pods' API, in its annotation
 }
 
 func (o *object) key() store.Key {
