@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"skerry.dev/skerry/agent"
+	"skerry.dev/skerry/packaging/systemd"
 	"skerry.dev/skerry/server"
 	"skerry.dev/skerry/server/admin"
 	"skerry.dev/skerry/server/librarylog"
@@ -225,6 +227,11 @@ func runCenter(ctx context.Context, s *server.Server, log *slog.Logger, child *a
 	select {
 	case <-s.Ready():
 		fmt.Printf("skerry center ready: %s (admin kubeconfig %s)\n", s.URL(), s.AdminKubeconfig())
+		manager := systemd.New(log, "serving "+s.URL())
+		defer context.AfterFunc(ctx, manager.Stopping)()
+		supervised := make(chan struct{})
+		defer func() { cancel(nil); <-supervised }()
+		go func() { defer close(supervised); manager.Supervise(ctx, s.Alive) }()
 		if child != nil {
 			running++
 			go func() { ended <- agent.Run(ctx, *child) }()
@@ -257,10 +264,13 @@ func agentCommand() *cli.Command {
 				return err
 			}
 			cfg.AuditLog = c.String("audit-log-path")
-			if cfg.Target, err = agent.Cluster(c.String("kubeconfig")); err != nil {
+			if cfg.Target, err = agent.Cluster(cmp.Or(c.String("kubeconfig"), systemd.Credential("kubeconfig"))); err != nil {
 				return err
 			}
 			cfg.Force = c.Bool("force")
+			manager := systemd.New(log, "keeping the cluster in sync with "+strings.Join(cfg.Parents, ", "))
+			defer context.AfterFunc(c.Context, manager.Stopping)()
+			cfg.Supervisor = manager
 			return agent.Run(c.Context, cfg)
 		},
 		Subcommands: []*cli.Command{agent.CheckCommand(admin.Usage), agent.RBACCommand(admin.Usage)},
@@ -297,6 +307,9 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 // joinToken is the token of --token or --token-file, "" for none.
 func joinToken(c *cli.Context) (string, error) {
 	file := c.String("token-file")
+	if file == "" && c.String("token") == "" {
+		file = systemd.Credential("token")
+	}
 	if file == "" {
 		return c.String("token"), nil
 	}
