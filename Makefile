@@ -236,6 +236,22 @@ install: bin/skerry ## install the binary into $(DESTDIR)$(PREFIX)/bin
 	install -D -m 0755 bin/skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/skerry
 	ln -sf skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/kubectl-skerry
 
+# A tag is its version; a commit without one is 0.0.N, N the number of commits, so that a later one is an upgrade.
+NFPM            := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
+PACKAGE_VERSION ?= $(or $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//'),0.0.$(shell git rev-list --count HEAD 2>/dev/null || echo 0))
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+
+bin/nfpm:
+	GOFLAGS=-trimpath GOBIN=$(CURDIR)/bin go install $(NFPM)
+
 .PHONY: package
-package: ## not there yet: exits with an error
-	@echo "make $@ is not built yet: this version has no $@." >&2; exit 1
+package: bin/skerry bin/nfpm ## deb, rpm, bill of materials and checksums in bin/dist, the same bytes each time
+	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/dist bin/nfpm
+	@ls -l bin/dist
+
+.PHONY: check-package
+check-package: package ## the units are hardened, and a second build has the same bytes
+	for unit in center agent; do systemd-analyze security --offline=true --threshold=15 --no-pager packaging/systemd/skerry-$$unit.service | tail -1; done
+	cp bin/dist/SHA256SUMS bin/first.sums
+	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/dist bin/nfpm
+	diff bin/first.sums bin/dist/SHA256SUMS

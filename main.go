@@ -24,6 +24,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"skerry.dev/skerry/agent"
+	"skerry.dev/skerry/packaging/install"
 	"skerry.dev/skerry/packaging/systemd"
 	"skerry.dev/skerry/server"
 	"skerry.dev/skerry/server/admin"
@@ -73,15 +74,14 @@ func exitCode(err error) int {
 
 func app() *cli.App {
 	a := &cli.App{
-		Name:                 "skerry",
-		Usage:                "many Kubernetes clusters, one kube API",
-		Version:              version,
-		HideVersion:          true,
-		EnableBashCompletion: true,
-		Suggest:              true,
-		OnUsageError:         func(_ *cli.Context, err error, _ bool) error { return admin.Usage("%s", err) },
-		ExitErrHandler:       func(*cli.Context, error) {},
-		Commands:             []*cli.Command{centerCommand(), agentCommand(), server.TokenCommand(), admin.SpaceCommand(), admin.TargetCommand(), admin.CACommand(), admin.StatusCommand(), admin.CompletionCommand(), versionCommand()},
+		Name:           "skerry",
+		Usage:          "many Kubernetes clusters, one kube API",
+		Version:        version,
+		HideVersion:    true,
+		Suggest:        true,
+		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return admin.Usage("%s", err) },
+		ExitErrHandler: func(*cli.Context, error) {},
+		Commands:       []*cli.Command{centerCommand(), agentCommand(), server.TokenCommand(), admin.SpaceCommand(), admin.TargetCommand(), admin.CACommand(), admin.StatusCommand(), install.Command(admin.Usage), install.UninstallCommand(), install.CompletionCommand(), install.CompleteCommand(admin.Names), versionCommand()},
 	}
 	if filepath.Base(os.Args[0]) == "kubectl-skerry" {
 		a.Name = "kubectl skerry"

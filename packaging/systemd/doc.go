@@ -12,3 +12,10 @@
 //
 // Without a service manager all of it does nothing.
 package systemd
+
+import "embed"
+
+// Units has skerry-center.service and skerry-agent.service.
+//
+//go:embed *.service
+var Units embed.FS

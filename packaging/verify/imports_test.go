@@ -34,6 +34,7 @@ var leaves = []string{
 	"agent/inventory",
 	"agent/policy",
 	"agent/targettest",
+	"packaging/systemd",
 }
 
 // concerns says which of its siblings each package of server/apiserver may import; one that is not
