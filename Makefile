@@ -77,6 +77,23 @@ postgres: build testenv ## install PostgreSQL, and test the center of several re
 	cd testenv && SKERRY_POSTGRES=1 SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
 	  go test -count=1 -timeout 30m -v -run 'TestScenarios/script/(replicas|streams_killed)$$' ./scenarios
 
+# The Debian that boots is made once, from Debian's own packages, and kept in the cache of testenv.
+MACHINE_ROOT := $(or $(SKERRY_TESTENV_CACHE),$(HOME)/.cache/skerry/testenv)/machine/bookworm
+
+$(MACHINE_ROOT)/sbin/init:
+	test "$$(id -u)" = 0 || { echo "booting a machine needs root" >&2; exit 1; }
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends systemd-container debootstrap rpm
+	rm -rf $(MACHINE_ROOT).new && mkdir -p $(dir $(MACHINE_ROOT))
+	debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,ca-certificates,iproute2 bookworm $(MACHINE_ROOT).new
+	mv -T $(MACHINE_ROOT).new $(MACHINE_ROOT)
+
+# Beside the package of this commit stand a later version, made of the same binary, and rpm's own root.
+.PHONY: systemd
+systemd: check-package bin/testenv testenv $(MACHINE_ROOT)/sbin/init ## install, upgrade, break and purge the packages on a Debian that systemd runs
+	packaging/deb/build.sh '$(PACKAGE_VERSION).1' bin/later bin/nfpm
+	cd testenv && SKERRY_SCENARIOS=1 SKERRY_MACHINE_ROOT=$(MACHINE_ROOT) SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
+	  go test -count=1 -timeout 10m -v -run '^TestSystemd$$' ./scenarios
+
 # Every unit test under the race detector, and the isolation test in full without it.
 .PHONY: race
 race: c-compiler ## all unit tests under the race detector (compiles Kubernetes a second time, with cgo)

@@ -4,8 +4,7 @@ set -e
 case "$1" in abort-*) exit 0 ;; esac
 chmod 0700 /etc/skerry/credentials
 if command -v systemd-sysusers >/dev/null; then systemd-sysusers skerry.conf; fi
-if command -v sysctl >/dev/null; then sysctl -q -p /usr/lib/sysctl.d/60-skerry.conf || true
-elif [ -x /lib/systemd/systemd-sysctl ]; then /lib/systemd/systemd-sysctl 60-skerry.conf || true; fi
+if [ -x /lib/systemd/systemd-sysctl ]; then /lib/systemd/systemd-sysctl 60-skerry.conf || true; fi
 if [ -d /run/systemd/system ]; then
   systemctl daemon-reload
   for unit in skerry-center skerry-agent; do

@@ -69,7 +69,7 @@ func (m *machine) files(ctx context.Context, app *cli.App) error {
 		if err := m.run(ctx, "systemd-sysusers", "skerry.conf"); err != nil {
 			return err
 		}
-		if err := m.run(ctx, "sysctl", "-q", "-p", "/usr/lib/sysctl.d/60-skerry.conf"); err != nil {
+		if err := m.run(ctx, "/lib/systemd/systemd-sysctl", "60-skerry.conf"); err != nil {
 			fmt.Fprintln(m.out, "the UDP buffers stay as they are:", err)
 		}
 		return nil
