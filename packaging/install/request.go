@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -100,7 +102,29 @@ func merge(text string, keys map[string]any) (string, error) {
 	if text != "" && !strings.HasSuffix(text, "\n") {
 		text += "\n"
 	}
-	return text + added.String(), nil
+	text += added.String()
+	if !says(text, there, keys) {
+		return "", errors.New("it is not written key by key, a line each; set in it: " +
+			strings.ReplaceAll(strings.TrimSpace(added.String()), "\n", "; "))
+	}
+	return text, nil
+}
+
+// says reports whether a text has the keys as they were set, and all others as they were there.
+func says(text string, there, set map[string]any) bool {
+	var got, want map[string]any
+	merged := map[string]any{}
+	maps.Copy(merged, set)
+	for key, value := range there {
+		if _, ok := set[key]; !ok {
+			merged[key] = value
+		}
+	}
+	data, err := yaml.Marshal(merged)
+	if err != nil || yaml.Unmarshal(data, &want) != nil || yaml.Unmarshal([]byte(text), &got) != nil {
+		return false
+	}
+	return len(got) == len(want) && reflect.DeepEqual(got, want) || len(got)+len(want) == 0
 }
 
 // without removes a top-level key, with the lines that belong to it.
