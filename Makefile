@@ -142,7 +142,7 @@ verify: generate ## generated code and go.mod are up to date
 
 .PHONY: fuzz
 fuzz: ## fuzz every decoder (FUZZTIME=30s each); an input that breaks one is written beside its test
-	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' store tunnel agent server); do \
+	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' store tunnel agent server packaging); do \
 	  for t in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' $$f); do \
 	    echo "fuzz $$(dirname $$f) $$t"; packaging/fuzz.sh ./$$(dirname $$f) $$t $(FUZZTIME) || exit 1; done; done
 
@@ -246,7 +246,7 @@ corpus: build testenv ## compare a space with a cluster, construct by construct 
 .PHONY: image
 image: bin/skerry ## container image from the built binary (installs buildah when it is missing)
 	@command -v buildah >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends buildah; }
-	buildah bud --isolation chroot --build-arg SOURCE=prebuilt -t skerry:$(VERSION) .
+	buildah bud --isolation chroot --build-arg SOURCE=prebuilt --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t skerry:$(VERSION) .
 
 .PHONY: install
 install: bin/skerry ## install the binary into $(DESTDIR)$(PREFIX)/bin
