@@ -175,7 +175,8 @@ func (a *Applier) carryOut(
 func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, at store.Key,
 	r inventory.Record, how store.Removal,
 ) (bool, error) {
-	if e.Key.Class() != store.ClassOther || how == store.RemoveOrphan || how == store.RemoveKeepDependents || len(e.Body) == 0 || r.UID == "" ||
+	if e.Key.Class() != store.ClassOther || how == store.RemoveOrphan || how == store.RemoveKeepDependents ||
+		len(e.Body) == 0 || r.UID == "" ||
 		r.ResourceVersion == "" ||
 		r.TargetGeneration != 0 {
 		return false, nil

@@ -18,7 +18,8 @@ type Metrics struct {
 func NewMetrics() *Metrics {
 	return &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "skerry_gateway_requests_total",
-			Help: "Requests of pods that were passed on to the API of their space, by the code of the answer."}, []string{"code"}),
+			Help: "Requests of pods that were passed on to the API of their space, by the code of the answer.",
+		}, []string{"code"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "skerry_gateway_refused_total",
 			Help: "Requests that the gateway answered itself, by reason: starting, token, connections or requests."},
 			[]string{"reason"}),

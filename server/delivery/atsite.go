@@ -28,7 +28,8 @@ func readOpened(obj map[string]any) opened {
 }
 
 func (o opened) equal(other opened) bool {
-	return slices.Equal(o.controllers, other.controllers) && slices.Equal(o.clusterControllers, other.clusterControllers) &&
+	return slices.Equal(o.controllers, other.controllers) &&
+		slices.Equal(o.clusterControllers, other.clusterControllers) &&
 		slices.Equal(o.webhooks, other.webhooks)
 }
 

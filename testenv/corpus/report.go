@@ -65,7 +65,8 @@ func (r *run) report(results []result) error {
 	}
 	fmt.Fprintf(r.Out, "units: %d equal, %d declared, %d different, of %d\n",
 		s.EqualUnits, s.DeclaredUnits, s.Units-s.EqualUnits-s.DeclaredUnits, s.Units)
-	fmt.Fprintf(r.Out, "objects: %d equal, %d declared, of %d; statuses equal or declared: %d of %d; declared differences: %d\n",
+	fmt.Fprintf(r.Out, "objects: %d equal, %d declared, of %d; statuses equal or declared: %d of %d; "+
+		"declared differences: %d\n",
 		s.EqualObjects, s.DeclaredObjects, s.Objects, s.EqualStatuses, s.Statuses, s.Declared)
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {

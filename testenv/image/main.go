@@ -35,8 +35,9 @@ var commands = map[string]struct {
 	"certificate": {"certificate DIR NAME: write tls.crt and tls.key", certificate},
 	"api":         {"api [-token TOKEN] [-body JSON] METHOD PATH: send one request to the API that the pod is given", api},
 	"create":      {"create --host NAMES --namespace NS --secret-name NAME: make a webhook's certificate", createSecret},
-	"patch":       {"patch --webhook-name NAME --namespace NS --secret-name NAME: write it into a configuration", patchWebhook},
-	"operator":    {"operator: hold a Lease, watch ConfigMaps and write others", operator},
+	"patch": {"patch --webhook-name NAME --namespace NS --secret-name NAME: write it into a configuration",
+		patchWebhook},
+	"operator": {"operator: hold a Lease, watch ConfigMaps and write others", operator},
 }
 
 func main() {

@@ -16,6 +16,10 @@
 //	                                the cluster's kubeconfig is in $NAME, in capitals
 //	space NAME [FLAGS]              create a space; NAME.kubeconfig is of a cluster-admin of it
 //	smalldisk DIRECTORY SIZE        make a directory that is a file system of its own, such as of 4m
+//	machine boot NAME NETNS         boot a Debian with systemd in a network namespace; /dist has the
+//	                                directory of $SKERRY_BIN
+//	machine reboot NAME             and wait until it has booted again
+//	machine exec NAME COMMAND       run a shell's command in it, as root
 //	bg NAME COMMAND                 start a process; its output is in NAME.log
 //	bgstop NAME, bgkill NAME        end it with SIGTERM, with SIGKILL
 //
@@ -84,6 +88,7 @@ func (r *runner) params(dir string) testscript.Params {
 			"site":        r.joinSite,
 			"space":       createSpace,
 			"smalldisk":   smallDisk,
+			"machine":     r.machineCommand,
 			"bg":          background,
 			"bgstop":      endBackground(false),
 			"bgkill":      endBackground(true),
