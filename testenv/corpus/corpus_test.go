@@ -59,6 +59,19 @@ func TestWhatIsThereIsCompared(t *testing.T) {
 	}
 }
 
+func TestTheOrderOfEndpointsMeansNothing(t *testing.T) {
+	slice := func(hosts ...string) object {
+		var endpoints []any
+		for _, h := range hosts {
+			endpoints = append(endpoints, map[string]any{"hostname": h})
+		}
+		return object{"kind": "EndpointSlice", "metadata": map[string]any{"name": "db"}, "endpoints": endpoints}
+	}
+	if _, d := compare([]object{slice("db-0", "db-1")}, []object{slice("db-1", "db-0")}); len(d) != 0 {
+		t.Errorf("differences %v", d)
+	}
+}
+
 func TestSummary(t *testing.T) {
 	var s summary
 	declaredOne := difference{object: "Pod/a", path: "spec.x", reason: "why"}

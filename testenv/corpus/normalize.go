@@ -171,7 +171,7 @@ func ourCondition(c any) bool {
 // means nothing makes no difference, else by its place.
 func elementKey(e any, i int) string {
 	m, _ := e.(map[string]any)
-	for _, k := range []string{"name", "type", "mountPath", "ip", "key"} {
+	for _, k := range []string{"name", "type", "mountPath", "ip", "key", "hostname"} {
 		if s, ok := m[k].(string); ok {
 			return normalText(s)
 		}
