@@ -254,7 +254,7 @@ func ownKinds(t *testing.T, c *center) {
 		{"sync", map[string]any{"retainFields": []any{"spec.replicas"}}, "spec.sync.retainFields[0]"},
 		{"sync", map[string]any{"retainFields": []any{"/spec/replicas", "/status"}}, "status cannot be retained"},
 		{"sync", map[string]any{"retainFields": []any{"/metadata/name"}}, "only single labels and annotations"},
-		{"sync", map[string]any{"retainFields": []any{"/metadata/annotations/skerry.dev~1origin-uid"}}, "marks of skerry.dev"},
+		{"sync", map[string]any{"retainFields": []any{"/metadata/annotations/skerry.dev~1origin-uid"}}, "labels and annotations of skerry.dev"},
 	} {
 		bad.Object["spec"] = map[string]any{"objects": []any{map[string]any{}}, "targets": map[string]any{"names": []any{"a"}},
 			wrong.field: wrong.value}

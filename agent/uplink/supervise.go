@@ -12,50 +12,6 @@ import (
 // another. Without another session it has twice as long. A silent parent is noticed earlier.
 const welcomeTime = 10 * time.Second
 
-// dialled is a connection that was dialled while a session runs.
-type dialled struct {
-	conn tunnel.Conn
-	way  Route
-	err  error
-}
-
-// dialFunc finds a connection to the parent. One runs at a time.
-type dialFunc func(context.Context) (tunnel.Conn, Route, error)
-
-// second is a dial beside a running session.
-type second struct {
-	why    string
-	result chan dialled
-	cancel context.CancelFunc
-}
-
-// The reasons for a second dial.
-const (
-	becauseSilent  = "the parent is not heard any more"
-	becauseStalled = "the parent was silent for long"
-	becauseWoken   = "the parent says that it was restarted"
-	becauseBetter  = "QUIC may get through again"
-)
-
-func (u *uplink) second(ctx context.Context, why string, dial dialFunc) *second {
-	ctx, cancel := context.WithCancel(ctx)
-	d := &second{why: why, result: make(chan dialled, 1), cancel: cancel}
-	go func() {
-		defer cancel()
-		conn, way, err := dial(ctx)
-		d.result <- dialled{conn, way, err}
-	}()
-	return d
-}
-
-// drop gives a dial up.
-func (d *second) drop() {
-	d.cancel()
-	if r := <-d.result; r.err == nil {
-		r.conn.Close(nil)
-	}
-}
-
 // supervise supervises a session. It dials another connection when the parent falls silent, wakes
 // this site after a restart, or may be reached over QUIC again. The session goes on until the
 // parent has let the other one in. A session that the parent has not let in ends as soon as the
@@ -65,88 +21,134 @@ func (u *uplink) supervise(ctx context.Context, s *session) (next *session, err 
 	defer look.Stop()
 	late := time.NewTimer(2 * welcomeTime)
 	defer late.Stop()
-	alive, better := u.listen(s), u.whenBetter(s)
-	defer func() { u.patience = alive.patience }()
-	var other *second
-	var results <-chan dialled
-	finish := func() { other, results = nil, nil }
-	drop := func() {
-		if other != nil {
-			other.drop()
-			finish()
-		}
-	}
-	begin := func(why string, dial dialFunc) {
-		drop()
-		other = u.second(ctx, why, dial)
-		results = other.result
-	}
-	// needed reports whether a dial is to begin because the session may be dead. One that tries QUIC
-	// alone does not count, because QUIC may not get through.
-	needed := func() bool { return other == nil || other.why == becauseBetter }
+	v := &supervised{uplink: u, session: s, alive: u.listen(s)}
+	defer func() { u.patience = v.alive.patience }()
+	better := u.whenBetter(s)
 	for {
 		select {
 		case <-s.done:
-			u.better.lasted(time.Since(s.began))
-			err := u.over(ctx, s)
-			if needed() || ctx.Err() != nil || errors.Is(err, tunnel.ErrRemoved) || tunnel.FinalRefusal(err) != nil {
-				drop()
-				return nil, err
-			}
-			if r := <-results; r.err == nil { // the second dial replaces the session
-				return u.start(ctx, r.conn, r.way, nil), nil
-			}
-			return nil, err
+			return v.ended(ctx)
 		case <-late.C:
 			if !s.letIn() {
 				u.forsake(s)
 			}
 		case <-look.C:
-			silent := alive.silent()
-			switch {
-			case silent && needed():
-				u.Log.Info("dialling the parent again beside the session", "why", becauseSilent)
-				begin(becauseSilent, u.dial(longHandshake, alive.heard, s.firstOnItsWay))
-			case !silent && other != nil && other.why == becauseSilent && alive.stalled():
-				other.why = becauseStalled
-			case !silent && other != nil && other.why == becauseSilent:
-				drop()
-				alive.wrong()
-			}
+			v.inspect(ctx)
 		case <-u.woken:
-			if needed() {
-				u.Log.Info("dialling the parent again beside the session", "why", becauseWoken)
-				begin(becauseWoken, u.dial(longHandshake, time.Now(), u.dialLastGood))
-			}
+			v.woke(ctx)
 		case <-better:
-			if other == nil {
-				begin(becauseBetter, u.dialQUIC(s))
+			if v.other == nil {
+				v.dialBeside(ctx, becauseBetter, u.dialQUIC(s))
 			}
 			better = u.whenBetter(s)
-		case r := <-results:
-			why := other.why
-			finish()
-			if why == becauseSilent && r.err == nil && !alive.silent() && !alive.stalled() {
-				r.conn.Close(nil) // the parent was heard again over the session
-				alive.wrong()
-				continue
-			}
-			if r.err != nil {
-				u.Log.Debug("a second dial failed", "why", why, "err", r.err)
-				continue
-			}
-			// A session that was not let in ends first. Else the parent may take its hello for the
-			// newer one.
-			if !s.letIn() {
-				u.forsake(s)
-				return u.start(ctx, r.conn, r.way, nil), nil
-			}
-			if next := u.replace(ctx, s, r); next != nil {
-				u.better.lasted(time.Since(s.began))
+		case r := <-v.results:
+			if next := v.connected(ctx, r); next != nil {
 				return next, nil
 			}
 		}
 	}
+}
+
+// supervised is a session, and the dial beside it when one is under way.
+type supervised struct {
+	*uplink
+	session *session
+	alive   listener
+	other   *second        // nil without a dial
+	results <-chan dialled // of other
+}
+
+// dialBeside dials beside the session. It gives up a dial that is under way.
+func (v *supervised) dialBeside(ctx context.Context, why string, dial dialFunc) {
+	v.drop()
+	v.other = v.second(ctx, why, dial)
+	v.results = v.other.result
+}
+
+// drop gives up the dial beside the session, if there is one.
+func (v *supervised) drop() {
+	if v.other != nil {
+		v.other.drop()
+		v.forget()
+	}
+}
+
+// forget is called when the result of the dial is received.
+func (v *supervised) forget() { v.other, v.results = nil, nil }
+
+// needed reports whether a dial is to begin because the session may be dead. One that tries QUIC
+// alone does not count, because QUIC may not get through.
+func (v *supervised) needed() bool { return v.other == nil || v.other.why == becauseBetter }
+
+// ended returns what follows a session that has ended: a session over the connection that is being
+// dialled, or why there is none.
+func (v *supervised) ended(ctx context.Context) (*session, error) {
+	v.better.lasted(time.Since(v.session.began))
+	err := v.over(ctx, v.session)
+	final := errors.Is(err, tunnel.ErrRemoved) || tunnel.FinalRefusal(err) != nil
+	if v.needed() || ctx.Err() != nil || final {
+		v.drop()
+		return nil, err
+	}
+	if r := <-v.results; r.err == nil {
+		return v.start(ctx, r.conn, r.way, nil), nil
+	}
+	return nil, err
+}
+
+// inspect dials beside the session when the parent falls silent. It gives that dial up when the
+// parent is heard again, unless the silence was long.
+func (v *supervised) inspect(ctx context.Context) {
+	silent := v.alive.silent()
+	if silent && v.needed() {
+		v.Log.Info("dialling the parent again beside the session", "why", becauseSilent)
+		v.dialBeside(ctx, becauseSilent, v.dial(longHandshake, v.alive.heard, v.session.firstOnItsWay))
+		return
+	}
+	if silent || v.other == nil || v.other.why != becauseSilent {
+		return
+	}
+	if v.alive.stalled() {
+		v.other.why = becauseStalled
+		return
+	}
+	v.drop()
+	v.alive.wrong()
+}
+
+// woke dials beside the session because the parent says that it was restarted.
+func (v *supervised) woke(ctx context.Context) {
+	if v.needed() {
+		v.Log.Info("dialling the parent again beside the session", "why", becauseWoken)
+		v.dialBeside(ctx, becauseWoken, v.dial(longHandshake, time.Now(), v.dialLastGood))
+	}
+}
+
+// connected takes the result of the dial beside the session. It returns the session over the new
+// connection, and nil if the old one goes on.
+func (v *supervised) connected(ctx context.Context, r dialled) *session {
+	why := v.other.why
+	v.forget()
+	if why == becauseSilent && r.err == nil && !v.alive.silent() && !v.alive.stalled() {
+		r.conn.Close(nil) // the parent was heard again over the session
+		v.alive.wrong()
+		return nil
+	}
+	if r.err != nil {
+		v.Log.Debug("a second dial failed", "why", why, "err", r.err)
+		return nil
+	}
+	// A session that was not let in ends first. Else the parent may take its hello for the newer
+	// one.
+	if !v.session.letIn() {
+		v.forsake(v.session)
+		return v.start(ctx, r.conn, r.way, nil)
+	}
+	next := v.replace(ctx, v.session, r)
+	if next != nil {
+		v.better.lasted(time.Since(v.session.began))
+	}
+	return next
 }
 
 // uses returns a function that reports whether the desired or the reported state has changed since
@@ -195,31 +197,4 @@ func (u *uplink) replace(ctx context.Context, old *session, r dialled) *session 
 	}
 	u.Log.Debug("the parent did not let a second session in", "err", next.err)
 	return nil
-}
-
-// besideHeadStart is short because a route that fell silent is probably dead. It is not zero
-// because the parent may only be busy.
-const besideHeadStart = 100 * time.Millisecond
-
-// firstOnItsWay is the order in which a silent parent is dialled: the session's own route first.
-func (s *session) firstOnItsWay(ways []Route, _ string) []start {
-	starts := plan(ways, s.way, s.conn.Stats().RTT)
-	if len(starts) > 1 {
-		starts[1].after = besideHeadStart
-	}
-	return starts
-}
-
-// dialQUIC dials the address of a session over TCP by QUIC alone.
-func (u *uplink) dialQUIC(s *session) dialFunc {
-	return func(ctx context.Context) (tunnel.Conn, Route, error) {
-		ctx, cancel := context.WithTimeout(ctx, dialLimit)
-		defer cancel()
-		way := Route{s.way.Parent, s.way.Address, overQUIC}
-		conn, err := u.dialer.dial(longHandshake)(ctx, way, new(dialActivity))
-		if err == nil {
-			u.goodRoutes.record(networkOf(way.Address), way, conn.Stats().RTT)
-		}
-		return conn, way, err
-	}
 }

@@ -19,29 +19,29 @@ type kind struct {
 // object is one placed object, or one that a placed workload names and that does not exist (then
 // present is false).
 type object struct {
-	kind       *kind
-	ns         *namespace // the space's cluster for cluster-scoped objects
-	name       string
-	uid        string
-	revision   int64
-	generation int64
-	hash       store.Hash
-	content    uint64 // of the body without its generation
-	mark       *mark  // what the hash was rendered with
-	labels     labelText
-	note       *set   // the annotation as last seen
-	source     *group // who decides; nil for kinds that follow others
-	on         *set   // whose feeds have it
-	work       *work
-	epoch      uint32
-	present    bool
-	leaving    bool // its deletion has begun: it is on no target any more
-	finished   bool // it has run to its end, see Delivery.finished
-	ownMarks   bool // it has annotations of a record of its own, or of none yet
-	undecided  bool // its annotation is from before who decides now
-	// dependents: its deletion leaves what it owns, here and on the targets. parentKeeps: by its
-	// parent's mark it stays where it is no longer placed. keeps: so it does where it is let go of
-	// next. goes: it is let go of next because a user deleted by name what named it.
+	kind           *kind
+	ns             *namespace // the space's cluster for cluster-scoped objects
+	name           string
+	uid            string
+	revision       int64
+	generation     int64
+	hash           store.Hash
+	content        uint64         // of the body without its generation
+	options        *renderOptions // what the hash was rendered with
+	labels         labelText
+	note           *set   // the annotation as last seen
+	source         *group // who decides; nil for kinds that follow others
+	on             *set   // whose feeds have it
+	work           *work
+	epoch          uint32
+	present        bool
+	leaving        bool // its deletion has begun: it is on no target any more
+	finished       bool // it has run to its end, see Delivery.finished
+	ownAnnotations bool // it has annotations of a record of its own, or of none yet
+	undecided      bool // its annotation is from before who decides now
+	// dependents: its deletion leaves what it owns, here and on the targets. parentKeeps: the parent
+	// says with skerry.dev/sync that it stays where it is no longer placed. keeps: so it does where
+	// it is let go of next. goes: it is let go of next because a user deleted by name what named it.
 	dependents, parentKeeps, keeps, goes bool
 }
 
@@ -70,7 +70,7 @@ func (o *object) demand() placement.Demand {
 	if o.work != nil {
 		d.Replicas = o.work.replicas
 	}
-	if o.mark != nil && placement.Retains(o.mark.policy, "/spec/replicas") {
+	if o.options != nil && placement.Retains(o.options.policy, "/spec/replicas") {
 		d.Replicas = 0 // how many there are is the target's business
 	}
 	return d
@@ -124,20 +124,20 @@ type rulebook struct {
 	revision   int64
 	generation int64
 	group      group
-	mark       *mark
+	options    *renderOptions
 	status     map[string]any
 	epoch      uint32
 }
 
-// mark is what the center writes on an object beside where it is from: by the Placement that
-// decides about it, and for its pods. Nil is that of what no Placement decides about, whose pods
-// get nothing.
-type mark struct {
+// renderOptions are what customize.Render writes into an object by the Placement that decides about
+// it, and for its pods. They are nil for an object about which no Placement decides and whose pods
+// get nothing. They are never changed, so equal pointers mean equal options.
+type renderOptions struct {
 	placement, sync string
 	policy          v1alpha1.SyncPolicy
-	// api is which API the pods of a workload use; variants are the same mark with another answer.
+	// api is which API the pods of a workload use. variants are the same options with another api.
 	api      placement.PodAPI
-	variants map[placement.PodAPI]*mark
+	variants map[placement.PodAPI]*renderOptions
 }
 
 // target is one SyncTarget with its feed.

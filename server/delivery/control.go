@@ -42,7 +42,7 @@ func (s *step) control(w store.Write) {
 func (s *step) spaceObject(w store.Write) {
 	d := s.d
 	sp := d.spaceOf(w.Key.Name)
-	d.spaceMarks.set(w.Key.Name, spaceMark{
+	d.spaceOrigins.set(w.Key.Name, spaceOrigin{
 		uid: str(w.Object, "metadata", "uid"), prefix: str(w.Object, "spec", "namespaceMapping", "prefix"),
 	})
 	if w.Object == nil {

@@ -59,16 +59,16 @@ type Config struct {
 // Delivery is the catalog, the feeds and the decision writer. Reset, Apply and Progress are called
 // by one goroutine at a time, everything else may be called at any time.
 type Delivery struct {
-	cfg    Config
-	bodies bodies
-	groups queue.Queue[ref]
-	notes  queue.Queue[store.Key]
-	marks  queue.Queue[store.Key]
-	says   queue.Queue[store.Key]
-	status queue.Queue[store.Key]
-	doubts doubts
+	cfg     Config
+	bodies  bodies
+	groups  queue.Queue[ref]
+	notes   queue.Queue[store.Key]
+	renders queue.Queue[store.Key]
+	says    queue.Queue[store.Key]
+	status  queue.Queue[store.Key]
+	doubts  doubts
 
-	spaceMarks *spaceMarks
+	spaceOrigins *spaceOrigins
 
 	mu        sync.RWMutex
 	spaces    map[string]*space
@@ -95,27 +95,27 @@ func (d *Delivery) Begin(eras store.Eras) { d.cfg.Eras = eras }
 // New returns an empty catalog. It does nothing before the first Reset.
 func New(cfg Config) *Delivery {
 	return &Delivery{
-		cfg:        cfg,
-		bodies:     bodies{items: map[store.Key]*body{}, limit: bodyBytes},
-		groups:     newQueue[ref](),
-		notes:      newQueue[store.Key](),
-		marks:      newQueue[store.Key](),
-		says:       newQueue[store.Key](),
-		status:     newQueue[store.Key](),
-		spaceMarks: newSpaceMarks(),
-		spaces:     map[string]*space{},
-		kinds:      map[[2]string]*kind{},
-		kindNames:  map[[2]string]*kind{},
-		targets:    map[string]*target{},
-		locations:  map[string]*location{},
-		sets:       sets{},
-		holds:      map[*object]*hold{},
-		givenUp:    map[ref]struct{}{},
-		moves:      map[ref]placement.Moving{},
-		finished:   map[*object]*set{},
-		oversize:   map[*object]int{},
-		intents:    intents{},
-		asked:      askedFor{uids: map[store.Key]string{}, keys: map[string]store.Key{}},
+		cfg:          cfg,
+		bodies:       bodies{items: map[store.Key]*body{}, limit: bodyBytes},
+		groups:       newQueue[ref](),
+		notes:        newQueue[store.Key](),
+		renders:      newQueue[store.Key](),
+		says:         newQueue[store.Key](),
+		status:       newQueue[store.Key](),
+		spaceOrigins: newSpaceOrigins(),
+		spaces:       map[string]*space{},
+		kinds:        map[[2]string]*kind{},
+		kindNames:    map[[2]string]*kind{},
+		targets:      map[string]*target{},
+		locations:    map[string]*location{},
+		sets:         sets{},
+		holds:        map[*object]*hold{},
+		givenUp:      map[ref]struct{}{},
+		moves:        map[ref]placement.Moving{},
+		finished:     map[*object]*set{},
+		oversize:     map[*object]int{},
+		intents:      intents{},
+		asked:        askedFor{uids: map[store.Key]string{}, keys: map[string]store.Key{}},
 	}
 }
 
@@ -129,14 +129,14 @@ func (d *Delivery) Run(ctx context.Context) error {
 		running.Go(func() { run(ctx, d, d.notes, d.annotate) })
 	}
 	for range renderers {
-		running.Go(func() { run(ctx, d, d.marks, d.rerender) })
+		running.Go(func() { run(ctx, d, d.renders, d.rerender) })
 	}
 	running.Go(func() { run(ctx, d, d.says, d.writePodAPI) })
 	running.Go(func() { run(ctx, d, d.status, d.count) })
 	<-ctx.Done()
 	d.groups.ShutDown()
 	d.notes.ShutDown()
-	d.marks.ShutDown()
+	d.renders.ShutDown()
 	d.says.ShutDown()
 	d.status.ShutDown()
 	running.Wait()

@@ -18,7 +18,7 @@
 // A derived annotation may be old. It is not taken for a record when its object gets a label of
 // its own: the write itself says where the object is. A replica that does not know says with
 // skerry.dev/undecided that the annotation is from before, and so does the write that takes the
-// label off. The Namespace waits for that mark to be gone before it moves, 10 s at most.
+// label off. The Namespace does not move before that annotation is gone, for 10 s at most.
 //
 // # Life of a move from A to B
 //

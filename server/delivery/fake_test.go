@@ -113,7 +113,7 @@ func (c *center) write(k store.Key, o map[string]any) store.Write {
 	return w
 }
 
-// put stores an object as it is given, with admission's mark when it is a user's write.
+// put stores an object as it is given, with admission's annotation when it is a user's write.
 func (c *center) put(k store.Key, o map[string]any) {
 	c.t.Helper()
 	c.mu.Lock()

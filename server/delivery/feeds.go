@@ -130,7 +130,8 @@ func (d *Delivery) bodyNow(ctx context.Context, k store.Key) ([]byte, int64, err
 		d.mu.RUnlock()
 		return nil, 0, store.ErrGone
 	}
-	hash, generation, mark, apiVersion, revision, uid := o.hash, o.generation, o.mark, o.kind.apiVersion, o.revision, o.uid
+	hash, generation, revision, uid := o.hash, o.generation, o.revision, o.uid
+	options, apiVersion := o.options, o.kind.apiVersion
 	d.mu.RUnlock()
 	if b := d.bodies.get(k, hash); b != nil {
 		return b, generation, nil
@@ -151,7 +152,7 @@ func (d *Delivery) bodyNow(ctx context.Context, k store.Key) ([]byte, int64, err
 	if now := str(meta, "uid"); now != uid {
 		return nil, 0, store.ErrGone // deleted and made anew: both writes are on their way
 	}
-	b, err := customize.Render(obj, d.origin(k, mark, uid))
+	b, err := customize.Render(obj, d.origin(k, options, uid))
 	return b, customize.Number(meta["generation"]), err
 }
 

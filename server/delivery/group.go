@@ -30,7 +30,7 @@ type group struct {
 	// another group decided.
 	stale bool
 	noted noted
-	// left are targets that a namespace's objects are not on any more, whatever their marks say.
+	// left are targets that a namespace's objects are not on any more, whatever their annotations say.
 	// Those of it are regained that an object is on which has come to follow the namespace since;
 	// the stored list names them until it is written anew.
 	left, regained []string

@@ -200,7 +200,7 @@ func still() *Delivery {
 func stop(d *Delivery) {
 	d.groups.ShutDown()
 	d.notes.ShutDown()
-	d.marks.ShutDown()
+	d.renders.ShutDown()
 	d.says.ShutDown()
 	d.status.ShutDown()
 }

@@ -43,7 +43,7 @@ func (d *Delivery) Reset(revision int64, all store.Listing) {
 	s.bulk = false
 	d.eachObject(func(o *object) {
 		s.settle(o, o.present)
-		d.remark(o)
+		d.rerenderIfStaleLocked(o)
 		d.sayPodAPI(o)
 	})
 	s.finish()
@@ -83,7 +83,7 @@ type rendering struct {
 	body    []byte
 	hash    store.Hash
 	content uint64
-	mark    *mark
+	options *renderOptions
 }
 
 // render makes the bytes of an object outside of the lock, for the Placement that will most likely
@@ -91,9 +91,9 @@ type rendering struct {
 func (d *Delivery) render(w store.Write) rendering {
 	d.mu.RLock()
 	o := d.find(w.Key)
-	var m *mark
+	var m *renderOptions
 	if o != nil {
-		m = o.markNow()
+		m = o.wantedOptions()
 	}
 	d.mu.RUnlock()
 	if placement.ClassOf(w.Key.Group, w.Key.Resource) == placement.Never || placement.Excluded(w.Key, w.Object) {
@@ -102,7 +102,7 @@ func (d *Delivery) render(w store.Write) rendering {
 	return d.renderFor(w, m)
 }
 
-func (d *Delivery) renderFor(w store.Write, m *mark) rendering {
+func (d *Delivery) renderFor(w store.Write, m *renderOptions) rendering {
 	meta := fields.Map(w.Object, "metadata")
 	b, err := customize.Render(w.Object, d.origin(w.Key, m, str(meta, "uid")))
 	if err != nil {
@@ -148,8 +148,8 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 	labelled := !o.present || o.labels != r.labels
 	o.present, o.epoch, o.uid, o.revision, o.generation = true, d.epoch, r.uid, w.Revision, r.generation
 	o.leaving, o.labels, o.note = r.leaving, r.labels, d.sets.parse(r.note)
-	o.undecided, o.ownMarks = r.undecided, r.move != "" || r.undecided
-	o.dependents, o.parentKeeps = r.dependents, keepsPlace(placement.ReadSyncMark(r.sync))
+	o.undecided, o.ownAnnotations = r.undecided, r.move != "" || r.undecided
+	o.dependents, o.parentKeeps = r.dependents, keepsPlace(placement.ParseSync(r.sync))
 	indexRights(o)
 	touched := s.connect(o, r)
 	ended := d.finish(o, r.finished, s.first)
@@ -160,11 +160,11 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 	}
 	d.release(o)
 	before, content := o.hash, o.content
-	if now := o.markNow(); as.body == nil || now != as.mark {
+	if now := o.wantedOptions(); as.body == nil || now != as.options {
 		as = d.renderFor(w, now)
 	}
-	rendered := o.mark
-	o.hash, o.content, o.mark = as.hash, as.content, as.mark
+	rendered := o.options
+	o.hash, o.content, o.options = as.hash, as.content, as.options
 	s.tellPodAPI(o, rendered)
 	d.sized(o, len(as.body))
 	if h := d.holds[o]; h != nil && h.failed != "" && o.content != content {
@@ -199,9 +199,9 @@ func (s *step) recorded(o *object, w store.Write, labelled bool) bool {
 		n := d.namespaceOf(o.ns.space, o.name)
 		changed := n.self == nil || n.group.record != o.note || labelled
 		n.self, n.labels, n.group.record = o, o.labels, o.note
-		marks := fields.Map(w.Object, "metadata", "annotations")
-		n.group.move = parseMove(str(marks, v1alpha1.AnnotationMove))
-		n.group.leave(placement.Split(str(marks, v1alpha1.AnnotationLeft)))
+		annotations := fields.Map(w.Object, "metadata", "annotations")
+		n.group.move = parseMove(str(annotations, v1alpha1.AnnotationMove))
+		n.group.leave(placement.Split(str(annotations, v1alpha1.AnnotationLeft)))
 		n.state = readConditions(w.Object)
 		return changed
 	case o.kind.order == store.ClassCRD:
@@ -230,7 +230,7 @@ func (s *step) moved(o *object) {
 	}
 	s.d.attribute(o, false)
 	s.d.release(o)
-	s.d.remark(o)
+	s.d.rerenderIfStaleLocked(o)
 	if s.d.holds[o] != nil {
 		s.d.groups.Add(ref{kind: ofHold, key: o.key()})
 	}

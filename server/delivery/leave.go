@@ -13,8 +13,8 @@ func keepsPlace(p v1alpha1.SyncPolicy) bool {
 // keepsPlace tells it of an object, by the Placement that decides about it, else by what a parent
 // wrote.
 func (o *object) keepsPlace() bool {
-	if o.mark != nil && o.mark.sync != "" {
-		return keepsPlace(o.mark.policy)
+	if o.options != nil && o.options.sync != "" {
+		return keepsPlace(o.options.policy)
 	}
 	return o.parentKeeps
 }

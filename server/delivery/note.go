@@ -35,7 +35,7 @@ const noteDelay = time.Second
 
 // note has the annotation of an object written when it is not right. The lock must be held.
 func (d *Delivery) note(o *object) {
-	if !o.present || o.leaving || !derives(o) || o.note.record() == d.wantedNote(o) && !o.ownMarks {
+	if !o.present || o.leaving || !derives(o) || o.note.record() == d.wantedNote(o) && !o.ownAnnotations {
 		return
 	}
 	if h := d.holds[o]; h != nil && h.releasing {
@@ -58,7 +58,7 @@ func (d *Delivery) annotate(ctx context.Context, k store.Key) error {
 		return fmt.Errorf("annotate %s: its namespace first tells what it has not left: %w", k, errUndecided)
 	}
 	want := d.wantedNote(o)
-	same := o.note.record() == want && !o.ownMarks
+	same := o.note.record() == want && !o.ownAnnotations
 	revision, apiVersion := o.revision, o.kind.apiVersion
 	d.mu.RUnlock()
 	if same {

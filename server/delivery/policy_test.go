@@ -42,8 +42,8 @@ func (c *center) moving(k store.Key) map[string]any {
 	return readConditions(o).get(v1alpha1.ConditionMoving)
 }
 
-// syncMark is the annotation skerry.dev/sync of what a target gets.
-func (c *center) syncMark(target string, k store.Key) string {
+// syncOf returns the annotation skerry.dev/sync of what a target gets.
+func (c *center) syncOf(target string, k store.Key) string {
 	c.t.Helper()
 	body, _, err := c.d.Feed(target).Body(c.t.Context(), k)
 	var o map[string]any
@@ -59,17 +59,17 @@ func TestAPolicyIsWrittenOnWhatAPlacementSelects(t *testing.T) {
 	web, other := c.deployment("web", map[string]any{"app": "web"}, ""), c.deployment("other", nil, "")
 	c.placement("p", 1, []any{"a"}, map[string]any{"sync": map[string]any{"whenDrifted": "Restore"}})
 	c.eventually("both on a", func() bool { return c.has("a", web) && c.has("a", other) })
-	if got := c.syncMark("a", web); got != "" {
-		t.Errorf("a policy that is all default is marked as %q", got)
+	if got := c.syncOf("a", web); got != "" {
+		t.Errorf("a policy that is all default is written as %q", got)
 	}
 	before, _ := c.d.Feed("a").Get(web)
 	bystander, _ := c.d.Feed("a").Get(other)
 	c.placement("p", 2, []any{"a"}, map[string]any{"sync": map[string]any{"whenAlreadyExists": "TakeOver",
 		"whenPlacementDeleted": "Clean", "retainFields": []any{"/spec/replicas", "/spec/paused"}}})
 	want := `{"whenAlreadyExists":"TakeOver","retainFields":["/spec/paused","/spec/replicas"]}`
-	c.eventually("sent again with the mark", func() bool {
+	c.eventually("sent again with the annotation", func() bool {
 		e, _ := c.d.Feed("a").Get(web)
-		return e.Hash != before.Hash && c.syncMark("a", web) == want
+		return e.Hash != before.Hash && c.syncOf("a", web) == want
 	})
 	if e, _ := c.d.Feed("a").Get(other); e.Revision != bystander.Revision {
 		t.Error("what the Placement does not select was sent again")
@@ -81,11 +81,11 @@ func TestAPolicyIsWrittenOnWhatAPlacementSelects(t *testing.T) {
 		t.Errorf("%d replicas are demanded, but how many there are is the target's business", demand.Replicas)
 	}
 	c.restart()
-	if c.syncMark("a", web) != want {
-		t.Error("the mark is lost by a restart")
+	if c.syncOf("a", web) != want {
+		t.Error("the annotation is lost by a restart")
 	}
 	c.put(placementOf("p"), nil)
-	c.eventually("and without it", func() bool { return c.syncMark("a", web) == "" })
+	c.eventually("and without it", func() bool { return c.syncOf("a", web) == "" })
 }
 
 func TestASuspendedPlacementKeepsItsDecision(t *testing.T) {

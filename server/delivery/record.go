@@ -42,15 +42,15 @@ func (d *Delivery) record(ctx context.Context, p *plan, step placement.Step) err
 
 // recordMarks writes the annotations that are the record of a group.
 func (d *Delivery) recordMarks(ctx context.Context, p *plan, step placement.Step, next, move string) error {
-	marks := map[string]any{v1alpha1.AnnotationTargets: orNull(next), v1alpha1.AnnotationMove: orNull(move)}
+	annotations := map[string]any{v1alpha1.AnnotationTargets: orNull(next), v1alpha1.AnnotationMove: orNull(move)}
 	if p.undecided {
-		marks[v1alpha1.AnnotationUndecided] = nil
+		annotations[v1alpha1.AnnotationUndecided] = nil
 	}
 	if p.ref.kind == ofNamespace {
-		marks[v1alpha1.AnnotationLeft] = orNull(placement.Join(p.leaves(step.Decision)))
+		annotations[v1alpha1.AnnotationLeft] = orNull(placement.Join(p.leaves(step.Decision)))
 	}
 	patch, err := json.Marshal(
-		map[string]any{"metadata": map[string]any{"resourceVersion": p.version, "annotations": marks}},
+		map[string]any{"metadata": map[string]any{"resourceVersion": p.version, "annotations": annotations}},
 	)
 	if err != nil {
 		return fmt.Errorf("encode decision: %w", err)
@@ -66,7 +66,7 @@ func (d *Delivery) recordMarks(ctx context.Context, p *plan, step placement.Step
 	return nil
 }
 
-// maxLeft is how many targets are remembered that a group has left. The marks of its objects are
+// maxLeft is how many targets are remembered that a group has left. The annotations of its objects are
 // right again within seconds, so that only the last few can be in any of them.
 const maxLeft = 8
 

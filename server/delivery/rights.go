@@ -142,7 +142,7 @@ func (s *step) remarkPods(sp *space, account string) {
 		if o.work == nil || o.work.account.Name == "" || name != "*" && o.work.account.Name != name {
 			continue
 		}
-		s.d.remark(o)
+		s.d.rerenderIfStaleLocked(o)
 		s.d.sayPodAPI(o)
 		s.tellFixed(o)
 	}
@@ -219,13 +219,13 @@ func (d *Delivery) PodAPI(space, in string, a placement.PodAccount) placement.Po
 
 // tellPodAPI tells people which API the pods of a workload use, when that was nothing, or something
 // else, before.
-func (s *step) tellPodAPI(o *object, before *mark) {
+func (s *step) tellPodAPI(o *object, before *renderOptions) {
 	was, is := placement.NoWish, placement.NoWish
 	if before != nil {
 		was = before.api
 	}
-	if o.mark != nil {
-		is = o.mark.api
+	if o.options != nil {
+		is = o.options.api
 	}
 	if s.bulk || was == is {
 		return
@@ -260,7 +260,7 @@ func (d *Delivery) RunsAs(target, space, namespace, account string) (here, above
 			continue
 		}
 		above = above || o.work.account.Given
-		here = here || o.mark != nil && o.mark.api == placement.SpaceAPI
+		here = here || o.options != nil && o.options.api == placement.SpaceAPI
 	}
 	return here, above
 }

@@ -52,7 +52,7 @@ func (c *center) given(target string, k store.Key) string {
 	}
 	account := str(o, "metadata", "annotations", store.PodAPI)
 	if strings.Contains(string(body), store.PodAPIConfigMap) != (account != "") {
-		c.t.Errorf("pods and mark do not agree: %s", body)
+		c.t.Errorf("pods and options do not agree: %s", body)
 	}
 	return account
 }

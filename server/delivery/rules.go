@@ -43,7 +43,7 @@ func (s *step) placementObject(w store.Write) {
 			b.problem = err.Error()
 		} else {
 			b.rule = rule
-			b.remark(o.Spec.Sync)
+			b.setPolicy(o.Spec.Sync)
 		}
 		s.rulesChanged(sp)
 		s.retryHolds(func(h *hold) bool { return h.key.to == b.group.ref() })

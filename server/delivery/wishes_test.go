@@ -187,17 +187,17 @@ func (w *wishes) wishNoMore(k store.Key) {
 	}
 }
 
-// pass sets a wish, or takes it off, with the marks that admission sets then; on is where the
+// pass sets a wish, or takes it off, with the annotations that admission sets then; on is where the
 // object is, empty when that is not known.
 func (w *wishes) pass(k store.Key, target any, on string) {
-	marks := map[string]any{v1alpha1.AnnotationMove: nil, v1alpha1.AnnotationUndecided: nil}
+	annotations := map[string]any{v1alpha1.AnnotationMove: nil, v1alpha1.AnnotationUndecided: nil}
 	switch {
 	case on != "":
-		marks[v1alpha1.AnnotationTargets] = on
+		annotations[v1alpha1.AnnotationTargets] = on
 	case w.annotation(k) != "":
-		marks[v1alpha1.AnnotationUndecided] = "true"
+		annotations[v1alpha1.AnnotationUndecided] = "true"
 	}
-	w.change(k, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: target}, "annotations": marks})
+	w.change(k, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: target}, "annotations": annotations})
 }
 
 func (w *wishes) labelOf(k store.Key, name string) string {

@@ -7,9 +7,9 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// SyncMark writes a policy as the annotation skerry.dev/sync has it: compact JSON of what differs
-// from the default, empty when nothing does.
-func SyncMark(p v1alpha1.SyncPolicy) string {
+// FormatSync returns a policy as the value of AnnotationSync: compact JSON of what differs from the
+// default, empty when nothing does.
+func FormatSync(p v1alpha1.SyncPolicy) string {
 	if p.WhenAlreadyExists == v1alpha1.ReportError {
 		p.WhenAlreadyExists = ""
 	}
@@ -22,14 +22,14 @@ func SyncMark(p v1alpha1.SyncPolicy) string {
 	p.RetainFields = slices.Sorted(slices.Values(p.RetainFields))
 	b, err := json.Marshal(p)
 	if err != nil || string(b) == "{}" {
-		return "" // a struct of texts always encodes
+		return "" // a struct of strings always encodes
 	}
 	return string(b)
 }
 
-// ReadSyncMark is the policy that an annotation tells; one that cannot be read tells none.
-func ReadSyncMark(mark string) (p v1alpha1.SyncPolicy) {
-	if mark != "" && json.Unmarshal([]byte(mark), &p) != nil {
+// ParseSync returns the policy of a value of AnnotationSync, the zero policy if it cannot be read.
+func ParseSync(value string) (p v1alpha1.SyncPolicy) {
+	if value != "" && json.Unmarshal([]byte(value), &p) != nil {
 		return v1alpha1.SyncPolicy{}
 	}
 	return p

@@ -50,7 +50,7 @@ type Subject struct {
 // Compile makes a Rule of a Placement. The error names the field that cannot be understood.
 func Compile(name, created string, spec v1alpha1.PlacementSpec) (*Rule, error) {
 	r := &Rule{Name: name, Created: created, Priority: spec.Priority, Wish: Wish{Names: spec.Targets.Names},
-		Sync: SyncMark(spec.Sync), Suspended: spec.Suspend,
+		Sync: FormatSync(spec.Sync), Suspended: spec.Suspend,
 		BreakFirst: spec.Move.Type == v1alpha1.BreakBeforeMake, ReadyTimeout: ReadyTimeout}
 	if t := spec.Move.ReadyTimeout; t != nil {
 		r.ReadyTimeout = t.Duration

@@ -13,43 +13,43 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// annotations is what annotations of an object say: skerry.dev/refused and
-// skerry.dev/unreachable-since. Kinds without conditions (ConfigMaps, Secrets, ServiceAccounts),
-// and custom resources whose status is not the targets' to say, have them instead of conditions:
-// people find them there, and a relay's agent takes a refusal up to the parent.
+// annotations are the values of AnnotationRefused and AnnotationUnreachable. Objects without
+// conditions of the center have them instead: ConfigMaps, Secrets, ServiceAccounts, and custom
+// resources whose status is the targets' alone. People read them, and a relay's agent reports a
+// refusal to the parent.
 type annotations struct{ refused, unreachable string }
 
-// marked is an object's mark, with what is needed to take it off again.
-type marked struct {
+// annotated is an object that has such annotations, and what a patch of them needs.
+type annotated struct {
 	annotations
 	apiVersion, uid string
 }
 
-// observeMarkLocked takes over an object's mark.
-func (s *Summary) observeMarkLocked(w store.Write) {
+// observeAnnotationsLocked records the annotations that an object has. s.mu must be held.
+func (s *Summary) observeAnnotationsLocked(w store.Write) {
 	if takesConditions(w.Key) && placement.BuiltIn(w.Key.Group) {
 		return
 	}
 	meta := fields.Map(w.Object, "metadata")
 	notes := fields.Map(meta, "annotations")
-	m := marked{apiVersion: w.APIVersion}
+	m := annotated{apiVersion: w.APIVersion}
 	m.refused = fields.String(notes, v1alpha1.AnnotationRefused)
 	m.unreachable = fields.String(notes, v1alpha1.AnnotationUnreachable)
 	m.uid = fields.String(meta, "uid")
 	if m.annotations == (annotations{}) {
-		delete(s.marked, w.Key)
+		delete(s.annotated, w.Key)
 		return
 	}
-	if _, known := s.marked[w.Key]; !known {
+	if _, known := s.annotated[w.Key]; !known {
 		s.queue.Add(w.Key)
 	}
-	s.marked[w.Key] = m
+	s.annotated[w.Key] = m
 }
 
-// markAs writes what the mark should say, if it does not say so already.
-func (s *Summary) markAs(ctx context.Context, k store.Key, want annotations) error {
+// annotate writes the annotations that an object should have, unless it has them already.
+func (s *Summary) annotate(ctx context.Context, k store.Key, want annotations) error {
 	s.mu.Lock()
-	m := s.marked[k]
+	m := s.annotated[k]
 	s.mu.Unlock()
 	if m.annotations == want {
 		return nil
@@ -66,16 +66,16 @@ func (s *Summary) markAs(ctx context.Context, k store.Key, want annotations) err
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": m.uid, "annotations": notes}})
 	if err != nil {
-		return fmt.Errorf("encode mark of %s: %w", k, err)
+		return fmt.Errorf("encode annotations of %s: %w", k, err)
 	}
 	if _, err := s.cfg.API.Patch(ctx, k, m.apiVersion, "", patch); err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("mark %s: %w", k, err)
+		return fmt.Errorf("annotate %s: %w", k, err)
 	}
 	return nil
 }
 
-// saysUnreachable reports whether an object has the condition skerry.dev/Reachable, which stands
-// there while it is False.
+// saysUnreachable reports whether an object has the condition skerry.dev/Reachable. It has it only
+// while that is False.
 func saysUnreachable(obj map[string]any) bool {
 	status := fields.Map(obj, "status")
 	list := fields.List(status, "conditions")

@@ -11,7 +11,7 @@ import (
 func (s *Summary) Reset(_ int64, all store.Listing) {
 	seen := map[store.Key]struct{}{}
 	s.mu.Lock()
-	clear(s.marked)
+	clear(s.annotated)
 	clear(s.ending)
 	s.mu.Unlock()
 	for w := range all.Objects(nil) {
@@ -51,7 +51,7 @@ func (s *Summary) Apply(w store.Write) {
 		delete(s.shown, w.Key)
 		delete(s.refused, w.Key)
 		delete(s.extra, w.Key)
-		delete(s.marked, w.Key)
+		delete(s.annotated, w.Key)
 		delete(s.untold, w.Key)
 		delete(s.worded, w.Key)
 		delete(s.ending, w.Key)
@@ -77,7 +77,7 @@ func (s *Summary) observe(w store.Write) bool {
 	if isMirrored(w.Key) && s.observeMirrorLocked(w) {
 		return true
 	}
-	s.observeMarkLocked(w)
+	s.observeAnnotationsLocked(w)
 	s.observeEndingLocked(w)
 	if placement.ClassOf(w.Key.Group, w.Key.Resource) != placement.Placed {
 		return false

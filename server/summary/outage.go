@@ -143,7 +143,7 @@ func (s *Summary) due(k store.Key, out bool) bool {
 
 // saysOutageLocked reports whether an object says an outage in its space.
 func (s *Summary) saysOutageLocked(k store.Key) bool {
-	return s.shown[k].outage || s.marked[k].unreachable != ""
+	return s.shown[k].outage || s.annotated[k].unreachable != ""
 }
 
 // outageCondition puts the condition skerry.dev/Reachable on an object one of whose targets has an

@@ -61,7 +61,7 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 		}
 		s.pacing.forget(k)
 		s.forget(k)
-		return s.markAs(ctx, k, annotations{})
+		return s.annotate(ctx, k, annotations{})
 	}
 	if rest := s.pacing.wait(k, len(at.Targets)); rest > 0 {
 		s.queue.AddAfter(k, rest)
@@ -86,7 +86,7 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	if takesConditions(k) && !theirs {
 		says = annotations{} // conditions say it
 	}
-	if err := s.markAs(ctx, k, says); err != nil {
+	if err := s.annotate(ctx, k, says); err != nil {
 		return err
 	}
 	if theirs || at.Class != placement.Placed {

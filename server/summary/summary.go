@@ -22,19 +22,19 @@ type Summary struct {
 	pacing pacing
 	events *recorder
 
-	mu      sync.Mutex
-	shown   map[store.Key]shown
-	writing map[store.Key]*inFlightWrites
-	mirrors map[store.Key]*mirrored            // by the key that is reported
-	names   map[store.Key]store.Key            // mirrored Pods in spaces -> the key that is reported
-	owners  map[store.Key]*owner               // placed objects that have mirrored Pods
-	slices  sliceIndex                         // reported EndpointSlices
-	below   map[store.Key]map[store.Key]bool   // reported keys -> those of what they control
-	ending  map[store.Key]ending               // placed Pods that are being deleted
-	primed  bool                               // the first Reset is complete
-	extra   map[store.Key]map[string]condition // conditions that decisions put on objects
-	refused map[store.Key]map[string]string    // what each target was last said to refuse
-	marked  map[store.Key]marked               // objects that say something in an annotation
+	mu        sync.Mutex
+	shown     map[store.Key]shown
+	writing   map[store.Key]*inFlightWrites
+	mirrors   map[store.Key]*mirrored            // by the key that is reported
+	names     map[store.Key]store.Key            // mirrored Pods in spaces -> the key that is reported
+	owners    map[store.Key]*owner               // placed objects that have mirrored Pods
+	slices    sliceIndex                         // reported EndpointSlices
+	below     map[store.Key]map[store.Key]bool   // reported keys -> those of what they control
+	ending    map[store.Key]ending               // placed Pods that are being deleted
+	primed    bool                               // the first Reset is complete
+	extra     map[store.Key]map[string]condition // conditions that decisions put on objects
+	refused   map[store.Key]map[string]string    // what each target was last said to refuse
+	annotated map[store.Key]annotated            // objects with annotations of the center, see annotate
 
 	untold map[store.Key]struct{}  // objects whose turn has come to say an outage
 	worded map[store.Key]time.Time // when the message of an outage was last changed
@@ -48,23 +48,23 @@ type Summary struct {
 // New returns a Summary that does nothing before Run. Bind must be called before that.
 func New(cfg Config) *Summary {
 	return &Summary{
-		cfg:     cfg,
-		queue:   queue.New[store.Key](firstDelay, longestDelay),
-		events:  newRecorder(cfg.API, cfg.Log),
-		leaving: newLeaving(),
-		shown:   map[store.Key]shown{},
-		writing: map[store.Key]*inFlightWrites{},
-		mirrors: map[store.Key]*mirrored{},
-		names:   map[store.Key]store.Key{},
-		owners:  map[store.Key]*owner{},
-		slices:  sliceIndex{},
-		below:   map[store.Key]map[store.Key]bool{},
-		ending:  map[store.Key]ending{},
-		extra:   map[store.Key]map[string]condition{},
-		refused: map[store.Key]map[string]string{},
-		marked:  map[store.Key]marked{},
-		untold:  map[store.Key]struct{}{},
-		worded:  map[store.Key]time.Time{},
+		cfg:       cfg,
+		queue:     queue.New[store.Key](firstDelay, longestDelay),
+		events:    newRecorder(cfg.API, cfg.Log),
+		leaving:   newLeaving(),
+		shown:     map[store.Key]shown{},
+		writing:   map[store.Key]*inFlightWrites{},
+		mirrors:   map[store.Key]*mirrored{},
+		names:     map[store.Key]store.Key{},
+		owners:    map[store.Key]*owner{},
+		slices:    sliceIndex{},
+		below:     map[store.Key]map[store.Key]bool{},
+		ending:    map[store.Key]ending{},
+		extra:     map[store.Key]map[string]condition{},
+		refused:   map[store.Key]map[string]string{},
+		annotated: map[store.Key]annotated{},
+		untold:    map[store.Key]struct{}{},
+		worded:    map[store.Key]time.Time{},
 
 		unsent:         unsent{why: map[store.Key]store.ReportError{}},
 		reportedEvents: newReportedEvents(),

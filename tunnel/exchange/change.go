@@ -52,8 +52,8 @@ type Condition struct {
 	Message            string `json:"message,omitempty"`
 }
 
-// Change reads the body of a request with the verb Change. Its error wraps ErrRequest. Marks of
-// Skerry's own are refused: they say whose an object is.
+// Change reads the body of a request with the verb Change. Its error wraps ErrRequest. Labels and
+// annotations of skerry.dev are refused: they say whose an object is.
 func (r *Request) Change() (*Changes, error) {
 	decoder := json.NewDecoder(bytes.NewReader(r.Body))
 	decoder.DisallowUnknownFields()
@@ -76,16 +76,17 @@ func (r *Request) Change() (*Changes, error) {
 	}
 	for _, part := range []map[string]*string{c.Labels, c.Annotations} {
 		for name := range part {
-			if IsMark(name) {
-				return nil, fmt.Errorf("%w: it changes the mark %.80q", ErrRequest, name)
+			if IsSkerryKey(name) {
+				return nil, fmt.Errorf("%w: it changes %.80q, which only Skerry writes", ErrRequest, name)
 			}
 		}
 	}
 	return c, nil
 }
 
-// IsMark reports whether a label or annotation is one of Skerry's own.
-func IsMark(name string) bool {
+// IsSkerryKey reports whether the key of a label or an annotation is of skerry.dev or of a domain
+// below it.
+func IsSkerryKey(name string) bool {
 	domain, _, found := strings.Cut(name, "/")
 	domain = strings.ToLower(domain)
 	return found && (domain == "skerry.dev" || strings.HasSuffix(domain, ".skerry.dev"))

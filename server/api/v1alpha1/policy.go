@@ -15,7 +15,8 @@ type SyncPolicy struct {
 	// +optional
 	WhenDrifted WhenDrifted `json:"whenDrifted,omitempty"`
 	// WhenPlacementDeleted says what becomes of an object on a target that it is no longer placed
-	// on. Clean deletes it there; Orphan leaves it running there, without our marks. An object that
+	// on. Clean deletes it there; Orphan leaves it running there, without the labels and
+	// annotations of skerry.dev. An object that
 	// is deleted in the space is deleted on its targets in any case.
 	// +kubebuilder:default=Clean
 	// +optional
@@ -30,7 +31,7 @@ type SyncPolicy struct {
 	// +kubebuilder:validation:items:Pattern=`^(/([^/~]|~[01])+)+$`
 	// +kubebuilder:validation:XValidation:rule="self.all(p, p != '/apiVersion' && p != '/kind' && p != '/status' && !p.startsWith('/status/'))",message="apiVersion, kind and status cannot be retained: name fields of spec, data, labels or annotations"
 	// +kubebuilder:validation:XValidation:rule="self.all(p, (p != '/metadata' && !p.startsWith('/metadata/')) || p.matches('^/metadata/(labels|annotations)/[^/]+$'))",message="of metadata only single labels and annotations can be retained: /metadata/labels/NAME, with ~1 for / in NAME"
-	// +kubebuilder:validation:XValidation:rule="self.all(p, !p.matches('^/metadata/(labels|annotations)/skerry[.]dev~1'))",message="marks of skerry.dev cannot be retained"
+	// +kubebuilder:validation:XValidation:rule="self.all(p, !p.matches('^/metadata/(labels|annotations)/skerry[.]dev~1'))",message="labels and annotations of skerry.dev cannot be retained: Skerry writes them"
 	RetainFields []string `json:"retainFields,omitempty"`
 }
 

@@ -73,7 +73,7 @@ func (s siteWrites) Update(
 	return now, false, err
 }
 
-// wanted is an object as the request wants it, with its own marks.
+// wanted is an object as the request wants it, with the annotations of skerry.dev that it has.
 func (s siteObjects) wanted(
 	ctx context.Context,
 	info rest.UpdatedObjectInfo,
@@ -91,7 +91,7 @@ func (s siteObjects) wanted(
 		return nil, apierrors.NewConflict(
 			s.kind, metadata.Of(old).GetName(), fmt.Errorf(genericregistry.OptimisticLockErrorMsg))
 	}
-	keepMarks(metadata.Of(obj), metadata.Of(old))
+	keepSkerryAnnotations(metadata.Of(obj), metadata.Of(old))
 	return obj, nil
 }
 
@@ -170,11 +170,11 @@ func changed(old, now map[string]string) map[string]*string {
 	return out
 }
 
-// keepMarks puts back Skerry's marks that the request leaves out: who made it of a file without
-// them does not mean to take them off.
-func keepMarks(obj, old metav1.Object) {
+// keepSkerryAnnotations restores the annotations of skerry.dev that the request leaves out. A
+// client that sends a file without them does not mean to remove them.
+func keepSkerryAnnotations(obj, old metav1.Object) {
 	for name, value := range old.GetAnnotations() {
-		if _, has := obj.GetAnnotations()[name]; !has && exchange.IsMark(name) {
+		if _, has := obj.GetAnnotations()[name]; !has && exchange.IsSkerryKey(name) {
 			metadata.Annotate(obj, name, value)
 		}
 	}
@@ -202,7 +202,7 @@ func (s siteObjects) metadataOnly(obj, old runtime.Object) error {
 		"labels": {now.GetLabels(), was.GetLabels()}, "annotations": {now.GetAnnotations(), was.GetAnnotations()},
 	} {
 		for name := range changed(pair[1], pair[0]) {
-			if exchange.IsMark(name) {
+			if exchange.IsSkerryKey(name) {
 				errs = append(
 					errs,
 					field.Forbidden(at.Child(part).Key(name), "only the center writes this"),
