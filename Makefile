@@ -290,7 +290,9 @@ package: bin/skerry bin/nfpm ## deb, rpm, bill of materials and checksums in bin
 
 .PHONY: check-package
 check-package: package ## the units are hardened, and a second build has the same bytes
-	for unit in center agent; do systemd-analyze security --offline=true --threshold=15 --no-pager packaging/systemd/skerry-$$unit.service | tail -1; done
+	for unit in center agent; do \
+	  systemd-analyze security --offline=true --threshold=15 --no-pager packaging/systemd/skerry-$$unit.service \
+	    >bin/exposure || { cat bin/exposure; exit 1; }; tail -1 bin/exposure; done
 	cp bin/dist/SHA256SUMS bin/first.sums
 	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/dist bin/nfpm
 	diff bin/first.sums bin/dist/SHA256SUMS

@@ -64,14 +64,24 @@ func (m *machine) systemctl(ctx context.Context, args ...string) error {
 // Command is `skerry install`.
 func Command(usage func(format string, args ...any) error) *cli.Command {
 	dry := &cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, change nothing"}
-	set := &cli.StringSliceFlag{Name: "set", Usage: "KEY=VALUE for the service's file in /etc/skerry, as its flags are called"}
+	set := &cli.StringSliceFlag{
+		Name:  "set",
+		Usage: "KEY=VALUE for the service's file in /etc/skerry, as its flags are called",
+	}
 	parent := func(required bool) cli.Flag {
 		return &cli.StringSliceFlag{Name: "parent", Required: required, Usage: "https://HOST:PORT of the center to join"}
 	}
-	token := &cli.StringFlag{Name: "token-file", Usage: "file with the join token, - reads it from standard input; it is kept readable by root alone"}
+	token := &cli.StringFlag{
+		Name:  "token-file",
+		Usage: "file with the join token, - reads it from standard input; it is kept readable by root alone",
+	}
 	name := &cli.StringFlag{Name: "name", Usage: "name of this site at its parent (default: the host's name)"}
 	listen := &cli.StringFlag{Name: "listen", Value: "0.0.0.0:7443", Usage: "HOST:PORT of the center"}
-	kubeconfig := &cli.StringFlag{Name: "kubeconfig", Value: "/etc/rancher/k3s/k3s.yaml", Usage: "of the workload cluster; it is copied, readable by root alone"}
+	kubeconfig := &cli.StringFlag{
+		Name:  "kubeconfig",
+		Value: "/etc/rancher/k3s/k3s.yaml",
+		Usage: "of the workload cluster; it is copied, readable by root alone",
+	}
 	action := func(m mode) cli.ActionFunc {
 		return func(c *cli.Context) error {
 			r, err := requestOf(c, m)
@@ -81,12 +91,31 @@ func Command(usage func(format string, args ...any) error) *cli.Command {
 			return here(c).install(c.Context, c.App, r)
 		}
 	}
-	return &cli.Command{Name: "install", Usage: "install this binary as a service of systemd, and start it", Subcommands: []*cli.Command{
-		{Name: "center", Usage: "a center", Flags: []cli.Flag{listen, set, dry}, Action: action("center")},
-		{Name: "relay", Usage: "a center that joins a parent", Flags: []cli.Flag{listen, parent(true), token, name, set, dry}, Action: action("center")},
-		{Name: "agent", Usage: "an agent beside a workload cluster", Flags: []cli.Flag{parent(true), token, name, kubeconfig, set, dry}, Action: action("agent")},
-		filesCommand(),
-	}}
+	return &cli.Command{
+		Name:  "install",
+		Usage: "install this binary as a service of systemd, and start it",
+		Subcommands: []*cli.Command{
+			{
+				Name:   "center",
+				Usage:  "a center",
+				Flags:  []cli.Flag{listen, set, dry},
+				Action: action("center"),
+			},
+			{
+				Name:   "relay",
+				Usage:  "a center that joins a parent",
+				Flags:  []cli.Flag{listen, parent(true), token, name, set, dry},
+				Action: action("center"),
+			},
+			{
+				Name:   "agent",
+				Usage:  "an agent beside a workload cluster",
+				Flags:  []cli.Flag{parent(true), token, name, kubeconfig, set, dry},
+				Action: action("agent"),
+			},
+			filesCommand(),
+		},
+	}
 }
 
 // filesCommand is the hidden `skerry install files DIR`, which make package calls.

@@ -48,7 +48,8 @@ func complete(ctx context.Context, app *cli.App, words []string, names Names, ou
 	}
 }
 
-func candidates(ctx context.Context, at *cli.Command, commands []*cli.Command, path string, words []string, last string, names Names) (out []string) {
+func candidates(ctx context.Context, at *cli.Command, commands []*cli.Command, path string, words []string,
+	last string, names Names) (out []string) {
 	if len(words) > 0 && at != nil {
 		if f := flagOf(at, words[len(words)-1]); f != nil && takesValue(f) {
 			return values(ctx, f, names)

@@ -39,7 +39,8 @@ _skerry() {
 }
 compdef _skerry skerry kubectl-skerry
 `,
-	"fish": `complete -c skerry -f -a '(set -l w (commandline -opc) (commandline -ct); skerry complete -- $w[2..-1] 2>/dev/null)'
+	"fish": `complete -c skerry -f \
+  -a '(set -l w (commandline -opc) (commandline -ct); skerry complete -- $w[2..-1] 2>/dev/null)'
 complete -c kubectl-skerry -w skerry
 `,
 }

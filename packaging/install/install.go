@@ -37,7 +37,8 @@ func (m *machine) install(ctx context.Context, app *cli.App, r request) error {
 	if err := m.systemctl(ctx, "restart", r.mode.unit()); err != nil {
 		return fmt.Errorf("%w\nsee why: journalctl -u %s -n 30", err, r.mode.unit())
 	}
-	next := "skerry token create -o token     # then, on a site: skerry install agent --parent https://THIS-HOST:7443 --token-file FILE"
+	next := "skerry token create -o token     # then, on a site: " +
+		"skerry install agent --parent https://THIS-HOST:7443 --token-file FILE"
 	if r.mode == "agent" {
 		next = "systemctl status skerry-agent    # and at the center: skerry status"
 	}

@@ -26,7 +26,8 @@ func (m *machine) uninstall(ctx context.Context, app *cli.App, purge bool) error
 		return err
 	}
 	if m.packaged() {
-		return errors.New("skerry came as a package, which owns its files: apt-get remove skerry (purge deletes the data), or rpm -e skerry")
+		return errors.New("skerry came as a package, which owns its files: " +
+			"apt-get remove skerry (purge deletes the data), or rpm -e skerry")
 	}
 	files, err := Files(app, systemUnits)
 	if err != nil {
