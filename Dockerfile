@@ -16,6 +16,14 @@ COPY bin/skerry /src/bin/skerry
 FROM ${SOURCE} AS source
 
 FROM scratch
+ARG VERSION=unknown
+ARG COMMIT=unknown
+LABEL org.opencontainers.image.title="skerry" \
+      org.opencontainers.image.description="Many Kubernetes clusters, one kube API" \
+      org.opencontainers.image.licenses="Apache-2.0" \
+      org.opencontainers.image.source="https://skerry.dev/skerry" \
+      org.opencontainers.image.version="${VERSION}" \
+      org.opencontainers.image.revision="${COMMIT}"
 COPY --from=source /src/bin/skerry /skerry
 COPY --chown=65532:65532 packaging/image/data /var/lib/skerry
 USER 65532:65532

@@ -77,6 +77,23 @@ postgres: build testenv ## install PostgreSQL, and test the center of several re
 	cd testenv && SKERRY_POSTGRES=1 SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
 	  go test -count=1 -timeout 30m -v -run 'TestScenarios/script/(replicas|streams_killed)$$' ./scenarios
 
+# The Debian that boots is made once, from Debian's own packages, and kept in the cache of testenv.
+MACHINE_ROOT := $(or $(SKERRY_TESTENV_CACHE),$(HOME)/.cache/skerry/testenv)/machine/bookworm
+
+$(MACHINE_ROOT)/sbin/init:
+	test "$$(id -u)" = 0 || { echo "booting a machine needs root" >&2; exit 1; }
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends systemd-container debootstrap rpm
+	rm -rf $(MACHINE_ROOT).new && mkdir -p $(dir $(MACHINE_ROOT))
+	debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,ca-certificates,iproute2 bookworm $(MACHINE_ROOT).new
+	mv -T $(MACHINE_ROOT).new $(MACHINE_ROOT)
+
+# Beside the package of this commit stand a later version, made of the same binary, and rpm's own root.
+.PHONY: systemd
+systemd: check-package bin/testenv testenv $(MACHINE_ROOT)/sbin/init ## install, upgrade, break and purge the packages on a Debian that systemd runs
+	packaging/deb/build.sh '$(PACKAGE_VERSION).1' bin/later bin/nfpm
+	cd testenv && SKERRY_SCENARIOS=1 SKERRY_MACHINE_ROOT=$(MACHINE_ROOT) SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
+	  go test -count=1 -timeout 10m -v -run '^TestSystemd$$' ./scenarios
+
 # Every unit test under the race detector, and the isolation test in full without it.
 .PHONY: race
 race: c-compiler ## all unit tests under the race detector (compiles Kubernetes a second time, with cgo)
@@ -125,7 +142,7 @@ verify: generate ## generated code and go.mod are up to date
 
 .PHONY: fuzz
 fuzz: ## fuzz every decoder (FUZZTIME=30s each); an input that breaks one is written beside its test
-	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' store tunnel agent server); do \
+	@for f in $$(grep -rlE '^func Fuzz' --include='*_test.go' store tunnel agent server packaging); do \
 	  for t in $$(sed -nE 's/^func (Fuzz[A-Za-z0-9_]*)\(.*/\1/p' $$f); do \
 	    echo "fuzz $$(dirname $$f) $$t"; packaging/fuzz.sh ./$$(dirname $$f) $$t $(FUZZTIME) || exit 1; done; done
 
@@ -187,6 +204,13 @@ conformance: build ## run upstream's e2e specs and kubectl's tests against space
 # The release of Flux's source-controller whose definitions are used; the controller itself is not.
 FLUX_SOURCES := v1.9.6
 
+# The commit of ingress-nginx whose chart, 4.11.0, is installed in a space.
+INGRESS_NGINX := v0.0.0-20240708192948-52c50467d67d
+
+# The release of cert-manager whose chart and programs run in a space, as testenv/operators/certmanager/go.mod requires it.
+CERT_MANAGER         := github.com/cert-manager/cert-manager
+CERT_MANAGER_RELEASE := v1.11.5
+
 # Operators that testenv/operators/NAME/go.mod names as its tool, with what their authors release beside the program, in bin/operators/NAME.
 COMPARED := $(basename $(notdir $(wildcard testenv/testdata/operators/compared/*.txt)))
 
@@ -204,10 +228,20 @@ operators: build testenv $(COMPARED:%=bin/operators/%/operator) ## existing oper
 	mkdir -p bin/operators/cert-manager bin/operators/prometheus-operator/crds bin/operators/prometheus-operator/rbac
 	cd testenv/operators && go build -p $(JOBS) -o ../../bin/operators/certs ./certs
 	cp "$$(cd testenv/operators && go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)"/deploy/crds/*.yaml bin/operators/cert-manager/
-	cd testenv/operators/prometheus && go build -p $(JOBS) -o ../../../bin/operators/prometheus-operator/operator github.com/prometheus-operator/prometheus-operator/cmd/operator
+	cd testenv/operators/prometheus && go build -p $(JOBS) -o ../../../bin/operators/prometheus-operator/ tool
+	cd testenv/operators/prometheus-server && go build -p $(JOBS) -o ../../../bin/operators/prometheus-operator/ tool
 	from="$$(cd testenv/operators/prometheus && go list -m -f '{{.Dir}}' github.com/prometheus-operator/prometheus-operator)"/example; \
 	  cp "$$from"/prometheus-operator-crd/*.yaml bin/operators/prometheus-operator/crds/ && \
+	  cp --no-preserve=mode "$$from"/../bundle.yaml bin/operators/prometheus-operator/ && mkdir -p bin/operators/prometheus-operator/example && \
+	  cp --no-preserve=mode "$$from"/rbac/prometheus/*.yaml "$$from"/rbac/prometheus-operator/prometheus-operator-service-monitor.yaml \
+	    "$$from"/rbac/prometheus-operator/prometheus-operator-service.yaml bin/operators/prometheus-operator/example/ && \
 	  for f in service-account cluster-role cluster-role-binding; do cp "$$from/rbac/prometheus-operator/prometheus-operator-$$f.yaml" bin/operators/prometheus-operator/rbac/ || exit 1; done
+	rm -rf bin/operators/ingress-nginx && cp -r --no-preserve=mode \
+	  "$$(go mod download -json k8s.io/ingress-nginx@$(INGRESS_NGINX) | sed -n 's/.*"Dir": "\(.*\)",/\1/p')"/charts/ingress-nginx bin/operators/
+	from="$$(cd testenv/operators/mariadb && go list -f '{{.Module.Dir}}' tool)"/deploy/charts; rm -rf bin/operators/mariadb/charts && \
+	  cp -r --no-preserve=mode "$$from" bin/operators/mariadb/charts && cd bin/operators/mariadb && \
+	  for chart in mariadb-operator mariadb-operator-crds; do \
+	    $$($(CURDIR)/bin/testenv tools)/helm package --dependency-update --destination . charts/$$chart || exit 1; done
 	mkdir -p bin/operators/flux/crds
 	cd testenv/operators/flux && go build -p $(JOBS) -o ../../../bin/operators/flux/ github.com/fluxcd/kustomize-controller ./artifact
 	cp "$$(cd testenv/operators/flux && go list -m -f '{{.Dir}}' github.com/fluxcd/kustomize-controller)"/config/crd/bases/*.yaml \
@@ -217,6 +251,11 @@ operators: build testenv $(COMPARED:%=bin/operators/%/operator) ## existing oper
 	  (cd testenv/operators/$$name && go build -p $(JOBS) -o $(CURDIR)/bin/operators/$$name/operator tool) && \
 	  $$(bin/testenv tools)/kubectl kustomize "$$(cd testenv/operators/$$name && go list -f '{{.Module.Dir}}' tool)"/config/default \
 	    >bin/operators/$$name/install.yaml || exit 1; done
+	mkdir -p bin/operators/certmanager && rm -f bin/operators/certmanager/*.tgz
+	cd testenv/operators/certmanager && go build -p $(JOBS) -ldflags '-X $(CERT_MANAGER)/pkg/util.AppVersion=$(CERT_MANAGER_RELEASE)' \
+	  -o $(CURDIR)/bin/operators/certmanager/ tool
+	PATH="$$(bin/testenv tools):$$PATH" testenv/operators/certmanager/chart.sh \
+	  "$$(cd testenv/operators/certmanager && go list -m -f '{{.Dir}}' $(CERT_MANAGER))" $(CERT_MANAGER_RELEASE) bin/operators/certmanager
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
 	  go test -count=1 -timeout 40m -v -run '^Test(Compared)?Operators$$' ./scenarios
 
@@ -229,13 +268,31 @@ corpus: build testenv ## compare a space with a cluster, construct by construct 
 .PHONY: image
 image: bin/skerry ## container image from the built binary (installs buildah when it is missing)
 	@command -v buildah >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends buildah; }
-	buildah bud --isolation chroot --build-arg SOURCE=prebuilt -t skerry:$(VERSION) .
+	buildah bud --isolation chroot --build-arg SOURCE=prebuilt --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t skerry:$(VERSION) .
 
 .PHONY: install
 install: bin/skerry ## install the binary into $(DESTDIR)$(PREFIX)/bin
 	install -D -m 0755 bin/skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/skerry
 	ln -sf skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/kubectl-skerry
 
+# A tag is its version; a commit without one is 0.0.N, N the number of commits, so that a later one is an upgrade.
+NFPM            := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
+PACKAGE_VERSION ?= $(or $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//'),0.0.$(shell git rev-list --count HEAD 2>/dev/null || echo 0))
+export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+
+bin/nfpm:
+	GOFLAGS=-trimpath GOBIN=$(CURDIR)/bin go install $(NFPM)
+
 .PHONY: package
-package: ## not there yet: exits with an error
-	@echo "make $@ is not built yet: this version has no $@." >&2; exit 1
+package: bin/skerry bin/nfpm ## deb, rpm, bill of materials and checksums in bin/dist, the same bytes each time
+	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/dist bin/nfpm
+	@ls -l bin/dist
+
+.PHONY: check-package
+check-package: package ## the units are hardened, and a second build has the same bytes
+	for unit in center agent; do \
+	  systemd-analyze security --offline=true --threshold=15 --no-pager packaging/systemd/skerry-$$unit.service \
+	    >bin/exposure || { cat bin/exposure; exit 1; }; tail -1 bin/exposure; done
+	cp bin/dist/SHA256SUMS bin/first.sums
+	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/dist bin/nfpm
+	diff bin/first.sums bin/dist/SHA256SUMS

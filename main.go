@@ -5,6 +5,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,8 @@ import (
 	"k8s.io/klog/v2"
 
 	"skerry.dev/skerry/agent"
+	"skerry.dev/skerry/packaging/install"
+	"skerry.dev/skerry/packaging/systemd"
 	"skerry.dev/skerry/server"
 	"skerry.dev/skerry/server/admin"
 	"skerry.dev/skerry/server/librarylog"
@@ -71,17 +74,17 @@ func exitCode(err error) int {
 
 func app() *cli.App {
 	a := &cli.App{
-		Name:                 "skerry",
-		Usage:                "many Kubernetes clusters, one kube API",
-		Version:              version,
-		HideVersion:          true,
-		EnableBashCompletion: true,
-		Suggest:              true,
-		OnUsageError:         func(_ *cli.Context, err error, _ bool) error { return admin.Usage("%s", err) },
-		ExitErrHandler:       func(*cli.Context, error) {},
+		Name:           "skerry",
+		Usage:          "many Kubernetes clusters, one kube API",
+		Version:        version,
+		HideVersion:    true,
+		Suggest:        true,
+		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return admin.Usage("%s", err) },
+		ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{centerCommand(), agentCommand(), server.TokenCommand(),
 			admin.SpaceCommand(), admin.TargetCommand(), admin.CACommand(), admin.StatusCommand(),
-			admin.CompletionCommand(), versionCommand()},
+			install.Command(admin.Usage), install.UninstallCommand(), install.CompletionCommand(),
+			install.CompleteCommand(admin.Names), versionCommand()},
 	}
 	if filepath.Base(os.Args[0]) == "kubectl-skerry" {
 		a.Name = "kubectl skerry"
@@ -241,6 +244,11 @@ func runCenter(ctx context.Context, s *server.Server, log *slog.Logger, child *a
 	select {
 	case <-s.Ready():
 		fmt.Printf("skerry center ready: %s (admin kubeconfig %s)\n", s.URL(), s.AdminKubeconfig())
+		manager := systemd.New(log, "serving "+s.URL())
+		defer context.AfterFunc(ctx, manager.Stopping)()
+		supervised := make(chan struct{})
+		defer func() { cancel(nil); <-supervised }()
+		go func() { defer close(supervised); manager.Supervise(ctx, s.Alive) }()
 		if child != nil {
 			running++
 			go func() { ended <- agent.Run(ctx, *child) }()
@@ -276,10 +284,13 @@ func agentCommand() *cli.Command {
 				return err
 			}
 			cfg.AuditLog = c.String("audit-log-path")
-			if cfg.Target, err = agent.Cluster(c.String("kubeconfig")); err != nil {
+			if cfg.Target, err = agent.Cluster(cmp.Or(c.String("kubeconfig"), systemd.Credential("kubeconfig"))); err != nil {
 				return err
 			}
 			cfg.Force = c.Bool("force")
+			manager := systemd.New(log, "keeping the cluster in sync with "+strings.Join(cfg.Parents, ", "))
+			defer context.AfterFunc(c.Context, manager.Stopping)()
+			cfg.Supervisor = manager
 			return agent.Run(c.Context, cfg)
 		},
 		Subcommands: []*cli.Command{agent.CheckCommand(admin.Usage), agent.RBACCommand(admin.Usage)},
@@ -319,6 +330,9 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 // joinToken is the token of --token or --token-file, "" for none.
 func joinToken(c *cli.Context) (string, error) {
 	file := c.String("token-file")
+	if file == "" && c.String("token") == "" {
+		file = systemd.Credential("token")
+	}
 	if file == "" {
 		return c.String("token"), nil
 	}

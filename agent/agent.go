@@ -92,6 +92,8 @@ type Config struct {
 	MetricsListen string
 	// Metrics is the registry for this agent's figures; nil means one of its own.
 	Metrics *metrics.Registry
+	// Supervisor is told that the agent runs; nil for none.
+	Supervisor Supervisor
 	// Version is the version of this binary.
 	Version string
 	// Log receives the log; nil discards it.
@@ -304,6 +306,9 @@ func (a *agent) run(ctx context.Context) error {
 		parts.Go(func() { a.runGateway(ctx, cancel) })
 		parts.Go(func() { cancel(a.identify(ctx)) })
 		parts.Go(func() { trim(ctx, a.file.ReleaseMemory) })
+	}
+	if a.Supervisor != nil {
+		parts.Go(func() { a.Supervisor.Supervise(ctx, a.alive) })
 	}
 	if a.Subtree != nil {
 		parts.Go(func() { a.reportSubtree(ctx) })

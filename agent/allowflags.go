@@ -24,7 +24,8 @@ var (
 		},
 		{
 			"allow-kinds",
-			"further kinds that spaces may apply: RESOURCE.GROUP, such as priorityclasses.scheduling.k8s.io, *.cattle.io or *",
+			"further kinds that spaces may apply: RESOURCE.GROUP, such as " +
+				"priorityclasses.scheduling.k8s.io, *.cattle.io or *",
 			func(a *tunnel.Allow) *[]string { return &a.Kinds },
 		},
 		{
@@ -41,14 +42,21 @@ var (
 		},
 		{
 			"allow-controllers",
-			"spaces whose Roles and RoleBindings are applied, so that their Pods can use the cluster's API in their own " +
-				"namespaces: SPACE; '*' stands for any part",
+			"spaces whose Roles and RoleBindings are applied, so that their Pods can use the cluster's API in " +
+				"their own namespaces: SPACE; '*' stands for any part",
 			func(a *tunnel.Allow) *[]string { return &a.Controllers },
 		},
 		{
 			"allow-cluster-controllers",
-			"spaces whose ClusterRoles and ClusterRoleBindings are applied, as far as their own account has those rights: SPACE",
+			"spaces whose ClusterRoles and ClusterRoleBindings are applied, as far as their own " +
+				"account has those rights: SPACE",
 			func(a *tunnel.Allow) *[]string { return &a.ClusterControllers },
+		},
+		{
+			"allow-webhooks",
+			"spaces whose webhooks for Pods, ReplicaSets, claims and Jobs the cluster calls, in the namespaces made for " +
+				"them, by Services of theirs here: SPACE; '*' stands for any part",
+			func(a *tunnel.Allow) *[]string { return &a.Webhooks },
 		},
 		{
 			"allow-load-balancer-classes",
@@ -57,7 +65,8 @@ var (
 		},
 		{
 			"allow-logs",
-			"whether spaces may read the logs of their Pods: true (the default) or false, SPACE=true or SPACE=false for one",
+			"whether spaces may read the logs of their Pods: true (the default) or false, " +
+				"SPACE=true or SPACE=false for one",
 			func(a *tunnel.Allow) *[]string { return &a.Logs },
 		},
 		{
@@ -72,7 +81,8 @@ var (
 		},
 		{
 			"allow-view",
-			"whether spaces may read what is in their namespaces, but Secrets, and what their Pods use, as --allow-logs",
+			"whether spaces may read what is in their namespaces, but Secrets, and what their Pods use, " +
+				"as --allow-logs",
 			func(a *tunnel.Allow) *[]string { return &a.View },
 		},
 		{

@@ -328,3 +328,33 @@ func TestAutoscalerOwnsReplicas(t *testing.T) {
 		}
 	}
 }
+
+// An autoscaler leaves a workload with zero replicas alone: the object starts and stops it.
+func TestObjectStartsAndStopsWhatIsAutoscaled(t *testing.T) {
+	for _, fromZero := range []bool{false, true} {
+		s := newSite(t)
+		web := func(generation int64, replicas int) store.Entry {
+			return liveAt(generation, "apps", "deployments", "apps/v1", "Deployment", "default", "web",
+				map[string]any{"spec": map[string]any{"replicas": replicas}})
+		}
+		hpa := autoscaler("web")
+		if fromZero {
+			hpa["spec"].(map[string]any)["minReplicas"] = 0
+		}
+		s.desire(live("autoscaling", "horizontalpodautoscalers", "autoscaling/v2",
+			"HorizontalPodAutoscaler", "default", "web", hpa))
+		s.desire(web(1, 0))
+		s.settled()
+		for generation, replicas := range []int{1, 0, 2} {
+			s.desire(web(int64(generation)+2, replicas))
+			s.settled()
+			want := float64(replicas)
+			if fromZero {
+				want = 0
+			}
+			if got := s.spec("web")["replicas"]; got != want {
+				t.Errorf("from zero %v: %v replicas are desired, %v are there", fromZero, replicas, got)
+			}
+		}
+	}
+}

@@ -13,7 +13,7 @@ import (
 // encrypts that file, if there is one.
 const (
 	sealFile       = "seal.keys"
-	sealCredential = "skerry-seal-key"
+	sealCredential = "skerry_seal-key"
 )
 
 // sealKeys returns the keys of a data directory; the first is made when there is none. A copy of

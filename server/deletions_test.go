@@ -12,8 +12,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// What a user deletes by its name is recorded before it goes: an object that is placed, and a
-// Namespace. What goes with a collection, what nobody placed and what is only tried is not.
+// What a user deletes by its name is recorded before it goes: an object that is placed, a Namespace,
+// and a definition. What goes with a collection, what nobody placed and what is only tried is not.
 func TestDeletionsByNameAreRecorded(t *testing.T) {
 	ctx := t.Context()
 	c := start(
@@ -81,6 +81,15 @@ func TestDeletionsByNameAreRecorded(t *testing.T) {
 		if found[uids[name]] != want {
 			t.Errorf("the deletion of %s is recorded: %t, want %t", name, found[uids[name]], want)
 		}
+	}
+	definition := object("apiextensions.k8s.io/v1", "CustomResourceDefinition", "", "widgets.example.com")
+	definition.Object["spec"] = crd("v1")
+	definitions := dyn(t, c.admin("shop")).Resource(crdsGVR)
+	definition, err = definitions.Create(ctx, definition, metav1.CreateOptions{})
+	must(t, err)
+	must(t, definitions.Delete(ctx, definition.GetName(), metav1.DeleteOptions{}))
+	if !records()[string(definition.GetUID())] {
+		t.Error("the deletion of the definition is not recorded")
 	}
 	owner, err := api.ConfigMaps("app").Get(ctx, "kept", metav1.GetOptions{})
 	must(t, err)

@@ -15,7 +15,7 @@ import (
 )
 
 // encryptionCredential is the name of the systemd credential that holds the key file.
-const encryptionCredential = "skerry-encryption-key"
+const encryptionCredential = "skerry_encryption-key"
 
 // How long until all that read the datastore use what was changed in the key file: other replicas
 // look every sharedKeysPause, the caches of this process are a moment behind the writes.

@@ -183,7 +183,9 @@ func writesOfJobs(t *testing.T, c *center, asked *askedSites) {
 		t.Errorf("a Job of a site that would leave its Pods: %v", err)
 	}
 	yes := true
-	if err := jobs.Delete(t.Context(), "web-1", metav1.DeleteOptions{OrphanDependents: &yes}); !apierrors.IsForbidden(err) {
+	//lint:ignore SA1019 old clients send it
+	old := metav1.DeleteOptions{OrphanDependents: &yes}
+	if err := jobs.Delete(t.Context(), "web-1", old); !apierrors.IsForbidden(err) {
 		t.Errorf("the old way to leave them: %v", err)
 	}
 	must(t, jobs.Delete(t.Context(), "web-1", metav1.DeleteOptions{PropagationPolicy: &background}))

@@ -74,7 +74,7 @@ type Config struct {
 	// NoAuditLog means none.
 	Audit audit.Config
 	// EncryptionKeyFile holds the keys that encrypt Secrets in the datastore; empty means the
-	// systemd credential skerry-encryption-key, or else a file that the center makes beside its
+	// systemd credential skerry_encryption-key, or else a file that the center makes beside its
 	// other keys.
 	EncryptionKeyFile string
 	// EncryptionProviderConfig is a file with an upstream EncryptionConfiguration; empty means

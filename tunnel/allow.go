@@ -31,6 +31,9 @@ type Allow struct {
 	// stands for any part of a name.
 	Controllers        []string `json:"controllers,omitempty"`
 	ClusterControllers []string `json:"clusterControllers,omitempty"`
+	// Webhooks are the spaces whose webhooks for Pods, and for what else is born at the site, the
+	// cluster's API server calls in the space's own namespaces. '*' stands for any part of a name.
+	Webhooks []string `json:"webhooks,omitempty"`
 	// TakeOver lets objects that exist be taken over, Secrets excepted.
 	TakeOver bool `json:"takeOver,omitempty"`
 	// ExternalIPs lets Services have externalIPs.
@@ -64,9 +67,10 @@ type Narrow struct {
 	Kinds               []string `json:"kinds"`
 	ServiceAccounts     []string `json:"serviceAccounts"`
 	LoadBalancerClasses []string `json:"loadBalancerClasses"`
-	// Controllers and ClusterControllers, when not nil, are the only spaces that remain.
+	// Controllers, ClusterControllers and Webhooks, when not nil, are the only spaces that remain.
 	Controllers        []string `json:"controllers"`
 	ClusterControllers []string `json:"clusterControllers"`
+	Webhooks           []string `json:"webhooks"`
 	// DenyKinds are refused in any case.
 	DenyKinds []string `json:"denyKinds,omitempty"`
 	// PodSecurity is the weakest level that remains; empty is the site's.
@@ -103,6 +107,7 @@ func (a *Allow) bounded() *Allow {
 	boundLists(
 		&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts, &out.PodSecurity, &out.LoadBalancerClasses,
 		&out.Logs, &out.Exec, &out.PortForward, &out.View, &out.PodWrites, &out.Controllers, &out.ClusterControllers,
+		&out.Webhooks,
 	)
 	return &out
 }

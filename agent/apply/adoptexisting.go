@@ -160,7 +160,7 @@ func bare(o map[string]any) map[string]any {
 // leaving returns the body of a task for an object that exists. Retained fields have the values
 // that the object has.
 func (a *Applier) leaving(ctx context.Context, t *task, live *target.Object, whole map[string]any) ([]byte, error) {
-	pointers, err := a.retainedFields(ctx, t, false)
+	pointers, err := a.retainedFields(ctx, t, live, false)
 	if err != nil || len(pointers) == 0 {
 		return t.Body, err
 	}

@@ -104,6 +104,7 @@ type Applier struct {
 	pendingDeletes pendingDeletes
 	denials        denials
 	accounts       accounts
+	mirrors        mirrors
 	finished       chan store.Entry
 
 	unrecorded checklist // entries of the start that may be on the target without a record
@@ -122,6 +123,9 @@ func New(c Config) *Applier {
 func (a *Applier) Changed(keys []store.Key) {
 	for _, k := range keys {
 		a.conflicts.allow(k)
+		if policy.IsWebhooks(k.Group, k.Resource) {
+			a.mirrors.add(k)
+		}
 		a.queue.add(k, false) // a worker that finds a tombstone puts it at its own level
 	}
 }
@@ -168,6 +172,10 @@ func (a *Applier) compare() error {
 	var open []store.Key
 	err := a.Desired.Each(func(e store.Entry) error {
 		r, known := a.Inventory.Get(e.Key)
+		if policy.IsWebhooks(e.Key.Group, e.Key.Resource) && !e.Tombstone {
+			a.mirrors.add(e.Key)
+			a.mirrors.settled(e.Key)
+		}
 		if !e.Tombstone && known && r.Applied == e.Hash && r.UID != "" {
 			a.Reports.Applied(e.Key, r, nil)
 			return nil
@@ -216,6 +224,7 @@ func (a *Applier) one(ctx context.Context, k store.Key) bool {
 		err = a.remove(ctx, e)
 	default:
 		err = a.apply(ctx, e)
+		a.settleWebhooks(k, err)
 	}
 	var later *laterError
 	waits := errors.As(err, &later)

@@ -27,7 +27,8 @@
 // skerry.dev/origin-uid is left alone. The tombstone says how to remove:
 //
 //	Delete          deleted; what it owns follows in the background
-//	KeepDependents  deleted; what it owns stays (kubectl delete --cascade=orphan)
+//	KeepDependents  deleted; what it owns stays (kubectl delete --cascade=orphan), with a mark, so
+//	                that it goes with its Namespace
 //	Orphan          stays as it is; our labels, annotations and ownership of fields are removed,
 //	                and no field is lost
 //	ByPolicy        the parent compared, and does not know why the object is gone:
@@ -61,8 +62,9 @@
 // retainFields of the policy, and spec.replicas while a HorizontalPodAutoscaler on the target
 // scales the object, whether delivered or local. While such a field is still ours, an apply carries
 // the object's present value, because an apply without it would remove it. When the autoscaler
-// goes, replicas stay until the object changes. A kubectl scale on the target is drift. A relay
-// retains no replicas: what runs, runs below it.
+// goes, replicas stay until the object changes. A kubectl scale on the target is drift. An autoscaler
+// leaves a workload with zero replicas alone, so the object decides whether it has zero or some,
+// unless minReplicas is zero. A relay retains no replicas: what runs, runs below it.
 //
 // # Objects that exist already
 //

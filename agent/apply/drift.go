@@ -91,7 +91,7 @@ func (a *Applier) lost(ctx context.Context, t *task, live *target.Object, whole 
 	for _, l := range all {
 		scaled = scaled || l.Path == ".spec.replicas"
 	}
-	pointers, err := a.retainedFields(ctx, t, scaled)
+	pointers, err := a.retainedFields(ctx, t, live, scaled)
 	if err != nil {
 		return nil, err
 	}

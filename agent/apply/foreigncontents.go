@@ -46,7 +46,7 @@ func (a *Applier) foreignContents(ctx context.Context, c *target.Client, at stor
 		}) {
 			return errOwnLeft
 		}
-		return a.foreignInNamespace(ctx, c, at.Name)
+		return a.foreignInNamespace(ctx, c, at)
 	case store.ClassCRD:
 		plural, group, _ := strings.Cut(at.Name, ".")
 		ours := func(other store.Key, _ inventory.Record) bool {
@@ -78,7 +78,8 @@ func (a *Applier) sameView(one, other store.Key) bool {
 const kindsAtOnce = 16
 
 // foreignInNamespace looks for objects that neither we nor the target's own controllers made.
-func (a *Applier) foreignInNamespace(ctx context.Context, c *target.Client, namespace string) error {
+func (a *Applier) foreignInNamespace(ctx context.Context, c *target.Client, at store.Key) error {
+	namespace := at.Name
 	resources, err := c.NamespacedResources(ctx)
 	if err != nil {
 		return fmt.Errorf("look for leftovers in namespace %s: %w", namespace, err)
@@ -96,7 +97,7 @@ func (a *Applier) foreignInNamespace(ctx context.Context, c *target.Client, name
 				listing,
 				target.Listing{Resource: r, Namespace: namespace, MetadataOnly: true},
 				func(o *target.Object) error {
-					if made(r, o) {
+					if made(r, o) || o.Metadata.Annotations[target.AnnotationOrphanOf] == at.Space {
 						return nil
 					}
 					mu.Lock()

@@ -32,6 +32,10 @@ func (a *Applier) locate(t *task) (err error) {
 		return nil
 	}
 	t.mapping = a.mappingOf(t.Key, t.record, &t.head)
+	if policy.IsWebhooks(t.Key.Group, t.Key.Resource) { // permit makes its body
+		t.at = t.mapping.KeyThere(t.Key)
+		return nil
+	}
 	if t.mapping == "" && t.head.Mapping() == "" {
 		return nil
 	}

@@ -66,6 +66,9 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 		return a.permitDefinition(ctx, t, p)
 	case store.ClassOther:
 	}
+	if policy.IsWebhooks(t.Key.Group, t.Key.Resource) {
+		return a.mirrorWebhooks(ctx, t, p)
+	}
 	if err := p.Kind(t.Key.Group, t.Key.Resource, a.defined(t.Key)); err != nil {
 		return err
 	}
@@ -83,6 +86,9 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 	}
 	if policy.IsRights(t.Key.Group) {
 		return a.permitRights(ctx, t, p)
+	}
+	if err := a.awaitWebhooks(t.Key); err != nil {
+		return err
 	}
 	err := p.Object(
 		t.Key.Space,
@@ -172,7 +178,7 @@ func (a *Applier) claim(ctx context.Context, t *task, found *target.Object) erro
 // inspect finds out whether anybody uses a namespace.
 func (a *Applier) inspect(ctx context.Context, t *task, is *policy.Existing) error {
 	var foreign *foreignContentsError
-	err := a.foreignInNamespace(ctx, t.client, t.at.Name)
+	err := a.foreignInNamespace(ctx, t.client, t.at)
 	if err != nil && !errors.As(err, &foreign) {
 		return err
 	}

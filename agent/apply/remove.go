@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -86,6 +87,8 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 		return a.releaseNamespace(ctx, client, e, at, r.UID)
 	case e.Key.Class() != store.ClassOther && !r.Created:
 		return a.finish(ctx, e, "not made by us")
+	case how == store.RemoveOrphan && policy.IsWebhooks(e.Key.Group, e.Key.Resource) && a.sealed():
+		how = store.RemoveDelete // nobody would narrow it from then on
 	case how != store.RemoveOrphan && protected(at):
 		return a.finish(ctx, e, "protected name")
 	}
@@ -133,6 +136,11 @@ func (a *Applier) carryOut(
 	if err := a.foreignContents(ctx, c, at); err != nil {
 		return err
 	}
+	if how == store.RemoveKeepDependents {
+		if err := a.markDependents(ctx, c, at, live); err != nil {
+			return err
+		}
+	}
 	gone, err := a.delete(
 		ctx,
 		c,
@@ -167,7 +175,8 @@ func (a *Applier) carryOut(
 func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target.Resource, e store.Entry, at store.Key,
 	r inventory.Record, how store.Removal,
 ) (bool, error) {
-	if e.Key.Class() != store.ClassOther || how == store.RemoveOrphan || len(e.Body) == 0 || r.UID == "" ||
+	if e.Key.Class() != store.ClassOther || how == store.RemoveOrphan || how == store.RemoveKeepDependents ||
+		len(e.Body) == 0 || r.UID == "" ||
 		r.ResourceVersion == "" ||
 		r.TargetGeneration != 0 {
 		return false, nil
@@ -181,7 +190,6 @@ func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target
 		target.Deletion{
 			UID:             r.UID,
 			ResourceVersion: r.ResourceVersion,
-			KeepDependents:  how == store.RemoveKeepDependents,
 		},
 	)
 	switch {
@@ -251,6 +259,8 @@ func (a *Applier) ours(
 func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.Log.Debug("deletion done", "key", e.Key, "how", why)
 	a.Inventory.Delete(e.Key)
+	a.mirrors.drop(e.Key)
+	a.remirror(e.Key)
 	a.pendingDeletes.end(e.Key)
 	a.drifts.close(e.Key)
 	a.conflicts.end(e.Key)

@@ -25,6 +25,7 @@ type task struct {
 	mapping  target.Mapping // of the space's namespaces, there
 	at       store.Key      // the key in the names of the target
 	existed  bool           // a Namespace that was there before its space took it
+	left     []string       // webhooks that the site does not call, and why
 }
 
 // decode reads what an entry says.

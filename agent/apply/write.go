@@ -211,6 +211,7 @@ func (a *Applier) refusedUpdate(ctx context.Context, t *task, cause error) error
 // lose forgets a record that is not true any more, and says to try again.
 func (a *Applier) lose(t *task, why error) error {
 	a.Inventory.Delete(t.Key)
+	a.remirror(t.Key)
 	return &changedError{why}
 }
 
@@ -240,9 +241,14 @@ func (a *Applier) record(t *task, live *target.Object, created bool) {
 		APIVersion: t.head.APIVersion, Kind: t.head.Kind, OriginUID: t.head.OriginUID(), Prefix: string(t.mapping),
 		Account: t.head.Metadata.Annotations[store.PodAPI],
 	}
+	if len(t.left) > 0 {
+		r.Applied = store.Hash{} // looked at again by the next start, which tells it again
+	}
 	a.Inventory.Put(t.Key, r)
+	a.remirror(t.Key)
 	a.drifts.close(t.Key)
 	a.Reports.Applied(t.Key, r, live)
+	a.tellWebhooks(t)
 	switch {
 	case t.Key.Class() == store.ClassNamespace:
 		a.denials.clear(t.Key)

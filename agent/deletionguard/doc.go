@@ -15,7 +15,8 @@
 //
 //  1. Only a tombstone that takes something away counts. It does not count when the object goes on
 //     on another target, or is left on this one. It does not count when a user deleted the object
-//     by its name, or with a Namespace that he named (server/apiserver/deletions.go).
+//     by its name, with a Namespace or a definition that he named, or with the last workload that
+//     needed it (server/delivery/intent.go).
 //  2. Deletions within [Window] (10 s), or of one revision, count together. They are too many if
 //     they are more than Share percent of the objects (30), and at least [Least] (10).
 //  3. Too many are withheld, and so are all further ones, until an admin has confirmed what was

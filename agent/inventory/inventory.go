@@ -45,6 +45,7 @@ type Inventory struct {
 	changes int64
 	due     time.Time     // when dirty is written at the latest
 	wake    chan struct{} // one slot: due has changed
+	turns   chan struct{} // Run receives from it, for Alive
 	writing sync.Mutex    // held during a transaction of its own
 }
 
@@ -64,6 +65,7 @@ func Open(disk Store, log *slog.Logger) (*Inventory, error) {
 		records: compactmap.NewIndex((*entry).place),
 		dirty:   map[store.Key]int64{},
 		wake:    make(chan struct{}, 1),
+		turns:   make(chan struct{}),
 	}
 	err := disk.Each(func(k store.Key, r Record) error {
 		i.setLocked(k, r)
@@ -84,6 +86,8 @@ func (i *Inventory) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return i.Flush()
+		case <-i.turns:
+			continue
 		case <-i.wake:
 		case <-timer.C:
 		}
@@ -104,6 +108,16 @@ func (i *Inventory) Run(ctx context.Context) error {
 			}
 		}
 		timer.Reset(0) // what was touched meanwhile
+	}
+}
+
+// Alive waits until Run has turned once. It returns the error of ctx when that ends first.
+func (i *Inventory) Alive(ctx context.Context) error {
+	select {
+	case i.turns <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 

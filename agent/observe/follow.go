@@ -75,7 +75,8 @@ func withoutStatus(r resource) bool {
 	case "":
 		return r.plural == "configmaps" || r.plural == "secrets" || r.plural == "serviceaccounts" ||
 			r.plural == "namespaces"
-	case "rbac.authorization.k8s.io", "storage.k8s.io", "scheduling.k8s.io", "apiextensions.k8s.io":
+	case "rbac.authorization.k8s.io", "admissionregistration.k8s.io", "storage.k8s.io", "scheduling.k8s.io",
+		"apiextensions.k8s.io":
 		return true
 	case "networking.k8s.io":
 		return r.plural == "networkpolicies"

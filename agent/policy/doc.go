@@ -22,6 +22,8 @@
 //  5. Services have no externalIPs and no load balancer class, claims name no volume, and nobody
 //     writes endpoints.
 //  6. Nothing gives rights to the cluster's API ([Policy.Rights]).
+//  7. The cluster calls no webhook of a space ([Policy.Webhooks]). Where that is opened, [Mirror]
+//     narrows it to what is born in the space's own namespaces.
 //
 // It reads no cluster: apply gathers the facts and enforces the verdict.
 package policy

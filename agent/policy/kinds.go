@@ -40,8 +40,10 @@ func (p *Policy) Kind(group, resource string, defined bool) error {
 			"spec.allow of the SyncTarget does not allow %s; the center's admin can change that",
 			name,
 		)
-	case group == rbacGroup:
-		return nil // whatever kinds says: Rights decides
+	case group == rbacGroup, IsWebhooks(group, resource) && len(p.site.Webhooks) > 0:
+		return nil // whatever kinds says: Rights and Webhooks decide
+	case IsWebhooks(group, resource):
+		return refuse(ReasonWebhooks, "webhooks", "[SPACE]", "the site's API server would call webhooks of spaces")
 	case workloads[name], defined, matches(name, p.site.Kinds):
 		return nil
 	}

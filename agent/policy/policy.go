@@ -36,6 +36,7 @@ const (
 	ReasonAccounts       = "AccountsTaken"
 	ReasonGateway        = "NoGateway"
 	ReasonRights         = "RightsNotAllowed"
+	ReasonWebhooks       = "WebhooksNotMirrored"
 )
 
 // refuse makes a refusal that ends with the switch which allows it.
@@ -69,6 +70,7 @@ func Compile(site tunnel.Allow, narrow *tunnel.Narrow) (*Policy, error) {
 	for _, list := range [][]string{site.Namespaces, site.Kinds, site.DenyKinds, site.ServiceAccounts,
 		site.LoadBalancerClasses,
 		site.Controllers, site.ClusterControllers, p.parent.Controllers, p.parent.ClusterControllers,
+		site.Webhooks, p.parent.Webhooks,
 		p.parent.Namespaces, p.parent.Kinds, p.parent.DenyKinds, p.parent.ServiceAccounts, p.parent.LoadBalancerClasses} {
 		for _, pattern := range list {
 			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
@@ -109,6 +111,7 @@ func (p *Policy) Result() tunnel.Allow {
 		Namespaces: p.site.Namespaces, Kinds: p.site.Kinds, ServiceAccounts: p.site.ServiceAccounts,
 		LoadBalancerClasses: p.site.LoadBalancerClasses,
 		Controllers:         p.site.Controllers, ClusterControllers: p.site.ClusterControllers,
+		Webhooks:  p.site.Webhooks,
 		DenyKinds: slices.Concat(p.site.DenyKinds, p.parent.DenyKinds),
 		TakeOver: both(
 			p.site.TakeOver,
@@ -124,6 +127,7 @@ func (p *Policy) Result() tunnel.Allow {
 		{&out.Namespaces, p.parent.Namespaces}, {&out.Kinds, p.parent.Kinds},
 		{&out.ServiceAccounts, p.parent.ServiceAccounts}, {&out.LoadBalancerClasses, p.parent.LoadBalancerClasses},
 		{&out.Controllers, p.parent.Controllers}, {&out.ClusterControllers, p.parent.ClusterControllers},
+		{&out.Webhooks, p.parent.Webhooks},
 	} {
 		if list.only != nil {
 			*list.left = tunnel.Intersect(*list.left, list.only)

@@ -66,7 +66,7 @@ func SpaceRules(workloads []Rule) []Rule { return append(withVerbs(workloads), i
 // agent.
 func (c *Client) As(space string) *Client {
 	as := *c
-	as.user = "system:serviceaccount:" + c.spaces + ":" + space
+	as.user = c.AccountName(space)
 	return &as
 }
 

@@ -48,6 +48,21 @@ func (c *Client) Delete(ctx context.Context, r Resource, namespace, name string,
 	return err == nil && answer.Kind == "Status" && string(answer.Status) == `"`+metav1.StatusSuccess+`"`, err
 }
 
+// Annotate sets an annotation of an object, and nothing else. The answer is a conflict if another
+// object has taken its name.
+func (c *Client) Annotate(ctx context.Context, r Resource, live *Object, name, value string) error {
+	m := live.Metadata
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": m.UID, "annotations": map[string]string{name: value},
+	}})
+	if err != nil {
+		return fmt.Errorf("encode annotation: %w", err)
+	}
+	query := url.Values{"fieldManager": {FieldManager}}
+	_, err = c.call(ctx, http.MethodPatch, r.Path(m.Namespace, m.Name), query, mergeType, body, nil)
+	return err
+}
+
 // Release removes our labels, annotations and ownership of fields from an object; every field keeps
 // its value. It reports false if there was nothing to remove. The answer is a conflict if the
 // object has changed since it was read.

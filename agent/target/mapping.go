@@ -49,8 +49,11 @@ func (m Mapping) Here(namespace string) (string, bool) {
 // KeyThere is a key with the cluster's names in place of the space's.
 func (m Mapping) KeyThere(k store.Key) store.Key {
 	k.Namespace = m.There(k.Namespace)
-	if k.Class() == store.ClassNamespace {
+	switch {
+	case k.Class() == store.ClassNamespace:
 		k.Name = m.There(k.Name)
+	case mirrored(k):
+		k.Name = mirrorPrefix(k.Space) + k.Name
 	}
 	return k
 }
@@ -58,8 +61,11 @@ func (m Mapping) KeyThere(k store.Key) store.Key {
 // KeyHere undoes KeyThere. It tells false where the names are not of the space.
 func (m Mapping) KeyHere(k store.Key) (store.Key, bool) {
 	namespace, ok := m.Here(k.Namespace)
-	if k.Namespace = namespace; ok && k.Class() == store.ClassNamespace {
+	switch k.Namespace = namespace; {
+	case ok && k.Class() == store.ClassNamespace:
 		k.Name, ok = m.Here(k.Name)
+	case ok && mirrored(k):
+		k.Name, ok = strings.CutPrefix(k.Name, mirrorPrefix(k.Space))
 	}
 	return k, ok
 }

@@ -27,6 +27,8 @@ const (
 	// AnnotationExisted stands on a Namespace that was there before a space took it: it is never
 	// deleted from here.
 	AnnotationExisted = "skerry.dev/existed"
+	// AnnotationOrphanOf is the space whose object owned this one, and was deleted without it.
+	AnnotationOrphanOf = "skerry.dev/orphan-of"
 	// LabelSite is the UID of the writing agent's SyncTarget. An agent puts it on what it writes,
 	// so that it can list its own objects.
 	LabelSite = "skerry.dev/site"

@@ -96,6 +96,8 @@ func New(t testing.TB) *Server {
 			{"rbac.authorization.k8s.io", "v1", "roles", "Role", true},
 			{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true},
 			{"storage.k8s.io", "v1", "storageclasses", "StorageClass", false},
+			{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", false},
+			{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false},
 		},
 	}
 	for _, name := range []string{"default", "kube-system"} {

@@ -14,7 +14,7 @@ var layers = map[string][]string{
 	"agent":     {"store", "tunnel"},
 	"server":    {"store", "tunnel"},
 	"packaging": nil,
-	"":          {"agent", "server", "store", "tunnel"},
+	"":          {"agent", "server", "store", "tunnel", "packaging"},
 }
 
 // leaves are packages that a sibling may import: the pure ones of the server (types, or functions
@@ -34,6 +34,7 @@ var leaves = []string{
 	"agent/inventory",
 	"agent/policy",
 	"agent/targettest",
+	"packaging/systemd",
 }
 
 // concerns says which of its siblings each package of server/apiserver may import; one that is not

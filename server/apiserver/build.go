@@ -247,6 +247,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 		s.check.Guard,
 		admission.Sizes{},
 		admission.NoEffect{},
+		admission.KeptDependents{},
 		admission.NamedDeletions{Store: s.config.Store.Client(), Log: s.config.Log},
 		p.quotas,
 	)

@@ -86,7 +86,9 @@ func statefulSet(o map[string]any) {
 		}
 		m = maps.Clone(m)
 		delete(m, "status")
-		drop(m, "metadata", "creationTimestamp")
+		// The owners are of the space: the garbage collector of a site deletes a claim whose owners
+		// it does not know.
+		drop(m, "metadata", "creationTimestamp", "ownerReferences")
 		out = append(out, m)
 	}
 	spec["volumeClaimTemplates"] = out

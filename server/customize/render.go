@@ -114,6 +114,7 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	delete(annotations, v1alpha1.AnnotationLeft)
 	delete(annotations, v1alpha1.AnnotationRefused)
 	delete(annotations, v1alpha1.AnnotationUnreachable)
+	delete(annotations, v1alpha1.AnnotationPodAPIUsed)
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	if _, fromParent := annotations[v1alpha1.AnnotationOrigin]; !fromParent {
 		delete(annotations, store.PodAPI)

@@ -7,13 +7,13 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// Roles and bindings act in their space. They are also sent to those targets whose site has opened
-// the space's controllers (status.policy of the SyncTarget), where something of their Namespace is,
-// or of their space where they are in none. They follow, as definitions do: no wish decides about
-// them, and no move waits for them.
+// Roles, bindings and webhooks for what is born at sites act in their space. They are also sent to
+// those targets whose site has opened the space's controllers, or webhooks (status.policy of the
+// SyncTarget), where something of their Namespace is, or of their space where they are in none.
+// They follow, as definitions do: no wish decides about them, and no move waits for them.
 
 // opened is which spaces a target has opened, as patterns of names.
-type opened struct{ controllers, clusterControllers []string }
+type opened struct{ controllers, clusterControllers, webhooks []string }
 
 func readOpened(obj map[string]any) opened {
 	list := func(field string) (out []string) {
@@ -24,17 +24,30 @@ func readOpened(obj map[string]any) opened {
 		}
 		return out
 	}
-	return opened{list("controllers"), list("clusterControllers")}
+	return opened{list("controllers"), list("clusterControllers"), list("webhooks")}
 }
 
 func (o opened) equal(other opened) bool {
-	return slices.Equal(o.controllers, other.controllers) && slices.Equal(o.clusterControllers, other.clusterControllers)
+	return slices.Equal(o.controllers, other.controllers) &&
+		slices.Equal(o.clusterControllers, other.clusterControllers) &&
+		slices.Equal(o.webhooks, other.webhooks)
 }
 
-// rights reports whether an object is a Role or a binding.
-func (o *object) rights() bool { return placement.IsRights(o.kind.group) }
+// rights reports whether an object is a Role or a binding, or a configuration of webhooks: it
+// follows what its space has, to sites that have opened it.
+func (o *object) rights() bool { return placement.IsRights(o.kind.group) || o.webhooks() }
 
-// atSites is where a Role or a binding is. The lock must be held.
+func (o *object) webhooks() bool { return placement.IsWebhooks(o.kind.group, o.kind.resource) }
+
+// opens reports whether a site has opened an object.
+func (p opened) opens(o *object) bool {
+	if o.webhooks() {
+		return placement.Named(p.webhooks, o.ns.space.name)
+	}
+	return placement.Opens(p.controllers, p.clusterControllers, o.ns.space.name, o.ns.name)
+}
+
+// atSites is where a Role, a binding or a configuration of webhooks is. The lock must be held.
 func (d *Delivery) atSites(o *object) *set {
 	if o.leaving {
 		return nil
@@ -46,8 +59,7 @@ func (d *Delivery) atSites(o *object) *set {
 	var out []string
 	for _, name := range d.everywhere(nil, here).list() {
 		t := d.targets[name]
-		if t != nil && !t.emptied && placement.Opens(t.opened.controllers, t.opened.clusterControllers, o.ns.space.name,
-			o.ns.name) {
+		if t != nil && !t.emptied && t.opened.opens(o) {
 			out = append(out, name)
 		}
 	}

@@ -41,8 +41,8 @@ type object struct {
 	undecided      bool // its annotation is from before who decides now
 	// dependents: its deletion leaves what it owns, here and on the targets. parentKeeps: the parent
 	// says with skerry.dev/sync that it stays where it is no longer placed. keeps: so it does where
-	// it is let go of next.
-	dependents, parentKeeps, keeps bool
+	// it is let go of next. goes: it is let go of next because a user deleted by name what named it.
+	dependents, parentKeeps, keeps, goes bool
 }
 
 // work is what only some objects have.
@@ -52,6 +52,7 @@ type work struct {
 	replicas  int64
 	templates bool // a StatefulSet with claims of its own
 	account   placement.PodAccount
+	said      string // of its pods' API, in its annotation
 }
 
 func (o *object) key() store.Key {

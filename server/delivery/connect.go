@@ -25,7 +25,7 @@ func (s *step) connect(o *object, r reading) []*object {
 	}
 	if r.replicas != 0 || r.templates || r.account.Name != "" || o.work != nil {
 		w := o.needWork()
-		w.replicas, w.templates, w.account = r.replicas, r.templates, r.account
+		w.replicas, w.templates, w.account, w.said = r.replicas, r.templates, r.account, r.podAPISaid
 	}
 	return touched
 }

@@ -64,6 +64,7 @@ type Delivery struct {
 	groups  queue.Queue[ref]
 	notes   queue.Queue[store.Key]
 	renders queue.Queue[store.Key]
+	says    queue.Queue[store.Key]
 	status  queue.Queue[store.Key]
 	doubts  doubts
 
@@ -99,6 +100,7 @@ func New(cfg Config) *Delivery {
 		groups:       newQueue[ref](),
 		notes:        newQueue[store.Key](),
 		renders:      newQueue[store.Key](),
+		says:         newQueue[store.Key](),
 		status:       newQueue[store.Key](),
 		spaceOrigins: newSpaceOrigins(),
 		spaces:       map[string]*space{},
@@ -129,11 +131,13 @@ func (d *Delivery) Run(ctx context.Context) error {
 	for range renderers {
 		running.Go(func() { run(ctx, d, d.renders, d.rerender) })
 	}
+	running.Go(func() { run(ctx, d, d.says, d.writePodAPI) })
 	running.Go(func() { run(ctx, d, d.status, d.count) })
 	<-ctx.Done()
 	d.groups.ShutDown()
 	d.notes.ShutDown()
 	d.renders.ShutDown()
+	d.says.ShutDown()
 	d.status.ShutDown()
 	running.Wait()
 	return nil

@@ -19,7 +19,9 @@ func (s *step) gone(k store.Key) {
 	d.sized(o, 0)
 	s.bulkSettle(o)
 	delete(o.ns.space.crds, o)
+	asked := d.wasAsked(o)
 	for _, dep := range touched {
+		dep.goes = asked
 		s.bulkSettle(dep)
 		d.forget(dep)
 	}

@@ -201,6 +201,7 @@ func stop(d *Delivery) {
 	d.groups.ShutDown()
 	d.notes.ShutDown()
 	d.renders.ShutDown()
+	d.says.ShutDown()
 	d.status.ShutDown()
 }
 

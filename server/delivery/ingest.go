@@ -44,6 +44,7 @@ func (d *Delivery) Reset(revision int64, all store.Listing) {
 	d.eachObject(func(o *object) {
 		s.settle(o, o.present)
 		d.rerenderIfStaleLocked(o)
+		d.sayPodAPI(o)
 	})
 	s.finish()
 	if first {
@@ -181,6 +182,7 @@ func (s *step) object(w store.Write, k *kind, as rendering) {
 	}
 	if !s.bulk {
 		d.note(o)
+		d.sayPodAPI(o)
 		d.wake(o, labelled)
 		if left != nil && left != o.source {
 			d.enqueue(left) // what held its group back may have left it

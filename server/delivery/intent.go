@@ -77,19 +77,35 @@ func (a *askedFor) outlived(k store.Key, uid string) {
 	}
 }
 
-// wasAsked reports whether a user has asked for the deletion of just this object, or of its
-// Namespace.
+// wasAsked reports whether a user has asked for the deletion of just this object, of its Namespace,
+// or of the definition of its kind.
 func (d *Delivery) wasAsked(o *object) bool {
 	if o.uid != "" && d.asked.uids[o.key()] == o.uid {
 		return true
 	}
-	n := o.ns.self
-	return n != nil && n.leaving && d.asked.uids[n.key()] == n.uid
+	if n := o.ns.self; n != nil && n.leaving && d.asked.uids[n.key()] == n.uid {
+		return true
+	}
+	return d.definitionAsked(o.key())
+}
+
+// definitionAsked reports whether a user has asked for the deletion of the definition of a kind.
+func (d *Delivery) definitionAsked(k store.Key) bool {
+	definition := store.Key{
+		Space: k.Space, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions",
+		Name: k.Resource + "." + k.Group,
+	}
+	uid, asked := d.asked.uids[definition]
+	if !asked {
+		return false
+	}
+	o := d.find(definition)
+	return o == nil || !o.present || o.leaving && o.uid == uid
 }
 
 // wasAskedKey is wasAsked for what the catalog does not have any more.
 func (d *Delivery) wasAskedKey(k store.Key) bool {
-	if _, ok := d.asked.uids[k]; ok {
+	if _, ok := d.asked.uids[k]; ok || d.definitionAsked(k) {
 		return true
 	}
 	space := d.spaces[k.Space]

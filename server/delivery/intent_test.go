@@ -125,3 +125,66 @@ func TestWhatIsDeletedByNameIsIntended(t *testing.T) {
 		t.Error("an object that was made anew counts as named")
 	}
 }
+
+// A user who deletes a definition by its name has named its objects, one who deletes a workload
+// what only that needed. What goes otherwise may be a mistake, as ever.
+func TestWhatGoesWithWhatWasNamedIsIntended(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+	account := func(name string) store.Key {
+		k := key("", "serviceaccounts", name)
+		c.put(k, obj("v1", "ServiceAccount", map[string]any{"name": name, "namespace": "app"}))
+		return k
+	}
+	workload := func(name string) store.Key {
+		k := key("apps", "deployments", name)
+		pod := map[string]any{"spec": map[string]any{"serviceAccountName": name}}
+		c.put(k, obj("apps/v1", "Deployment", map[string]any{"name": name, "namespace": "app"},
+			"spec", map[string]any{"template": pod}))
+		return k
+	}
+	define := func(plural string) (definition, one store.Key) {
+		definition = store.Key{
+			Space: "shop", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions",
+			Name: plural + ".example.com",
+		}
+		c.put(definition, obj("apiextensions.k8s.io/v1", "CustomResourceDefinition",
+			map[string]any{"name": definition.Name}, "spec", map[string]any{}))
+		one = key("example.com", plural, "one")
+		c.put(one, obj("example.com/v1", plural, map[string]any{"name": "one", "namespace": "app"}))
+		return definition, one
+	}
+	needed, lost := account("named"), account("lost")
+	named, other := workload("named"), workload("lost")
+	boats, boat := define("boats")
+	trains, train := define("trains")
+	awaited := boat
+	awaited.Name = "awaited"
+	c.put(awaited, obj("example.com/v1", "boats", map[string]any{"name": "awaited", "namespace": "app"}))
+	want := map[store.Key]bool{
+		named: true, needed: true, boats: true, boat: true, awaited: true,
+		other: false, lost: false, trains: false, train: false,
+	}
+	c.eventually("all of it is on a", func() bool {
+		for k := range want {
+			if !c.has("a", k) {
+				return false
+			}
+		}
+		return true
+	})
+	for _, k := range []store.Key{named, boats} {
+		c.deletionAsked(k)
+	}
+	for _, k := range []store.Key{boats, trains, awaited} {
+		c.change(k, map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"})
+	}
+	for _, k := range []store.Key{named, other, boat, train, trains} {
+		c.put(k, nil)
+	}
+	for k, intended := range want {
+		if got := c.intended("a", k); got != intended {
+			t.Errorf("%s: intended %t, want %t", k, got, intended)
+		}
+	}
+}

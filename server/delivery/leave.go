@@ -19,13 +19,13 @@ func (o *object) keepsPlace() bool {
 	return o.parentKeeps
 }
 
-// leave makes the tombstones of an object for the targets that it is on and next has not, and tells
-// whether it stays there. A deletion in the space is a deletion everywhere; being placed elsewhere
-// is what a policy may turn into being let go.
-func (s *step) leave(o *object, next *set) (kept bool) {
+// leave makes the tombstones of an object for the targets that it is on and next has not. kept tells
+// whether it stays there, intended whether a target need not ask about them. A deletion in the space
+// is a deletion everywhere; being placed elsewhere is what a policy may turn into being let go.
+func (s *step) leave(o *object, next *set) (kept, intended bool) {
 	left := s.d.sets.minus(o.on, next)
 	if left == nil {
-		return false
+		return false, false
 	}
 	how := store.RemoveDelete
 	switch {
@@ -35,7 +35,7 @@ func (s *step) leave(o *object, next *set) (kept bool) {
 		how, kept = store.RemoveOrphan, true
 		s.keep(o, left)
 	}
-	intended := next == nil && (s.d.intended(o.key()) || s.d.wasAsked(o))
+	intended = next == nil && (s.d.intended(o.key()) || s.d.wasAsked(o) || o.goes)
 	for _, t := range left.list() {
 		s.d.doubts.drop(t, o.key())
 		as := how
@@ -44,7 +44,7 @@ func (s *step) leave(o *object, next *set) (kept bool) {
 		}
 		s.changes[t] = append(s.changes[t], store.Change{Key: o.key(), Removal: as, Intended: intended})
 	}
-	return kept
+	return kept, intended
 }
 
 // keep remembers that something of a namespace and of its space stays on targets.

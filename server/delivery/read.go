@@ -30,6 +30,7 @@ type reading struct {
 	replicas   int64
 	templates  bool
 	account    placement.PodAccount
+	podAPISaid string
 }
 
 func readObject(k store.Key, obj map[string]any) reading {
@@ -48,6 +49,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		names:      placement.References(k, obj),
 		replicas:   wantedReplicas(k, obj),
 		account:    placement.PodAccountOf(k, obj),
+		podAPISaid: str(meta, "annotations", v1alpha1.AnnotationPodAPIUsed),
 	}
 	r.account.Name = strings.Clone(r.account.Name)
 	finalizers := fields.List(meta, "finalizers")

@@ -143,6 +143,7 @@ func (s *step) remarkPods(sp *space, account string) {
 			continue
 		}
 		s.d.rerenderIfStaleLocked(o)
+		s.d.sayPodAPI(o)
 		s.tellFixed(o)
 	}
 }

@@ -109,14 +109,25 @@ func TestWhatIsSaidOfPodsCounts(t *testing.T) {
 	op := c.operator("apps", "deployments", "Deployment", nil)
 	c.bind(bindingKey("rolebindings", "app"), "ServiceAccount", "app", "op")
 	c.eventually("given", func() bool { return c.has("a", op) && c.given("a", op) == "op" })
+	used := func(want string) {
+		t.Helper()
+		c.eventually("it says "+want, func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return str(c.objects[op], "metadata", "annotations", v1alpha1.AnnotationPodAPIUsed) == want
+		})
+	}
+	used("Space: ServiceAccount op is bound to rights in this space")
 	c.account("Target")
 	c.eventually("the account says no", func() bool { return c.given("a", op) == "" })
+	used("Target: ServiceAccount op says so by skerry.dev/pod-api")
 	c.account("")
 	c.eventually("the account says nothing", func() bool { return c.given("a", op) == "op" })
 	c.account("", "automountServiceAccountToken", false)
 	c.eventually("the account has no token", func() bool { return c.given("a", op) == "" })
 	c.put(key("", "serviceaccounts", "op"), nil)
 	c.put(bindingKey("rolebindings", "app"), nil)
+	used("")
 	c.change(nsKey("app"), map[string]any{"annotations": map[string]any{v1alpha1.AnnotationPodAPI: "Space"}})
 	c.eventually("the Namespace says yes", func() bool { return c.given("a", op) == "op" })
 	c.account("None")
@@ -141,6 +152,20 @@ func TestWhatIsSaidOfPodsCounts(t *testing.T) {
 		if !told[want] {
 			t.Errorf("nobody is told that %s: %v", want, told)
 		}
+	}
+}
+
+// A binding that came from a parent is on its way to sites: in a relay it gives no pod the API.
+func TestABindingOfAParentGivesNothing(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+	op := c.operator("apps", "deployments", "Deployment", nil)
+	c.bind(bindingKey("rolebindings", "app"), "ServiceAccount", "app", "op")
+	c.eventually("one of its own does", func() bool { return c.has("a", op) && c.given("a", op) == "op" })
+	c.change(bindingKey("rolebindings", "app"), map[string]any{"annotations": map[string]any{v1alpha1.AnnotationOrigin: "shop/"}})
+	c.eventually("one on its way does not", func() bool { return c.given("a", op) == "" })
+	if here, above := c.d.RunsAs("a", "shop", "app", "op"); here || above {
+		t.Errorf("a token is given: here %v, above %v", here, above)
 	}
 }
 

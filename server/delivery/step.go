@@ -59,7 +59,7 @@ func (s *step) settle(o *object, changed bool) {
 	if s.bulk {
 		return
 	}
-	defer func() { o.keeps = false }()
+	defer func() { o.keeps, o.goes = false, false }()
 	next := s.d.effective(o)
 	if next == o.on && !changed {
 		return
@@ -73,7 +73,7 @@ func (s *step) settle(o *object, changed bool) {
 			s.d.doubts.add(t, o.key(), s.revision)
 		}
 	}
-	kept := s.leave(o, next)
+	kept, intended := s.leave(o, next)
 	if next == o.on {
 		return
 	}
@@ -81,7 +81,7 @@ func (s *step) settle(o *object, changed bool) {
 	o.on = next
 	if o.work != nil {
 		for _, dep := range o.work.names {
-			dep.keeps = kept
+			dep.keeps, dep.goes = kept, intended
 			s.settle(dep, false)
 		}
 	}

@@ -62,7 +62,13 @@ func (j *judge) take() ([]asked, []string) {
 }
 
 // below returns how the child of a center with this API opens streams to it.
-func below(t *testing.T, api API, child string, parent upward.Opener, runs func(target, space, ns, account string) (bool, bool)) upward.Opener {
+func below(
+	t *testing.T,
+	api API,
+	child string,
+	parent upward.Opener,
+	runs func(target, space, ns, account string) (bool, bool),
+) upward.Opener {
 	t.Helper()
 	g := New(Config{API: api, Runs: runs, Parent: parent, Log: slog.New(slog.DiscardHandler)})
 	down, up := pipe.New(pipe.Options{})

@@ -5,18 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
-	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
-	"skerry.dev/skerry/tunnel/pipe"
 	"skerry.dev/skerry/tunnel/upward"
 )
 
@@ -51,26 +47,7 @@ func (r runs) as(target, space, namespace, account string) (here, above bool) {
 // center returns how a child of a center asks it.
 func center(t *testing.T, name, child string, parent upward.Opener, r runs) upward.Opener {
 	t.Helper()
-	g := New(Config{API: fakeAPI{name}, Runs: r.as, Parent: parent, Log: slog.New(slog.DiscardHandler)})
-	down, up := pipe.New(pipe.Options{})
-	ctx, cancel := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			s, err := up.AcceptStream(ctx)
-			if err != nil {
-				return
-			}
-			serving.Go(func() { g.For(tunnel.Identity{Target: child}).ServeStream(ctx, s) })
-		}
-	})
-	t.Cleanup(func() {
-		cancel()
-		down.Close(nil)
-		up.Close(nil)
-		serving.Wait()
-	})
-	return down
+	return below(t, fakeAPI{name}, child, parent, r.as)
 }
 
 // family is a center above a relay above a site.

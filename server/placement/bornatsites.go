@@ -32,15 +32,44 @@ func webhooksOfBorn(k store.Key, obj map[string]any) string {
 		return ""
 	}
 	slices.Sort(resources)
-	return fmt.Sprintf("workloads make their %s at sites, which ask no webhook of this space: %s will see only "+
-		"what is made in the space itself; put what it sets or checks into the templates of the workloads, "+
-		"or register it at the sites with the rights of their admins",
+	return fmt.Sprintf("workloads make their %s at sites, which ask %s only where the site's admin allows it "+
+		"(allow.webhooks) and its Service is at that site; elsewhere it will see only what is made in the space "+
+		"itself: put what it sets or checks into the templates of the workloads",
 		strings.Join(slices.Compact(resources), ", "), listed(names))
 }
 
+// Mirrored reports whether a configuration of webhooks has some that sites can be asked to call: by
+// Service, about what is born there.
+func Mirrored(k store.Key, obj map[string]any) bool {
+	if !IsWebhooks(k.Group, k.Resource) {
+		return false
+	}
+	for hook := range fields.Maps(obj, "webhooks") {
+		if fields.Map(hook, "clientConfig", "service") != nil && aboutBorn(hook) {
+			return true
+		}
+	}
+	return false
+}
+
+func aboutBorn(hook map[string]any) bool {
+	for rule := range fields.Maps(hook, "rules") {
+		if len(bornIn(rule)) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// IsWebhooks reports whether a kind is one of configurations of webhooks: they act in their space,
+// and travel to sites that have opened that.
+func IsWebhooks(group, resource string) bool {
+	return group == "admissionregistration.k8s.io" &&
+		(resource == "mutatingwebhookconfigurations" || resource == "validatingwebhookconfigurations")
+}
+
 func registersWebhooks(k store.Key) bool {
-	return k.Group == "admissionregistration.k8s.io" &&
-		(k.Resource == "mutatingwebhookconfigurations" || k.Resource == "validatingwebhookconfigurations")
+	return IsWebhooks(k.Group, k.Resource)
 }
 
 // bornOf returns the resources that a webhook wants to be asked about, as far as sites make them.
@@ -49,11 +78,17 @@ func bornOf(hook map[string]any) (out []string) {
 		if !holds(rule, "operations", "CREATE") {
 			continue
 		}
-		for _, kind := range born {
-			group, resource, _ := strings.Cut(kind, "/")
-			if holds(rule, "apiGroups", group) && (holds(rule, "resources", resource) || holds(rule, "resources", "*/*")) {
-				out = append(out, resource)
-			}
+		out = append(out, bornIn(rule)...)
+	}
+	return out
+}
+
+// bornIn returns the resources of a rule that sites make.
+func bornIn(rule map[string]any) (out []string) {
+	for _, kind := range born {
+		group, resource, _ := strings.Cut(kind, "/")
+		if holds(rule, "apiGroups", group) && (holds(rule, "resources", resource) || holds(rule, "resources", "*/*")) {
+			out = append(out, resource)
 		}
 	}
 	return out

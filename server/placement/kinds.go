@@ -102,6 +102,9 @@ func Excluded(k store.Key, obj map[string]any) bool {
 		return bindsPeople(obj)
 	case "scheduling.k8s.io/priorityclasses":
 		return strings.HasPrefix(k.Name, "system-")
+	case "admissionregistration.k8s.io/mutatingwebhookconfigurations",
+		"admissionregistration.k8s.io/validatingwebhookconfigurations":
+		return !Mirrored(k, obj)
 	case "apiextensions.k8s.io/customresourcedefinitions":
 		return strings.HasSuffix(k.Name, "."+v1alpha1.GroupVersion.Group)
 	}
@@ -119,10 +122,14 @@ func IsRights(group string) bool { return group == "rbac.authorization.k8s.io" }
 // Opens reports whether a site has opened the controllers of a space: in namespaces, and in the whole
 // cluster where namespace is empty. The lists are the patterns of the site's policy.
 func Opens(controllers, clusterControllers []string, space, namespace string) bool {
-	patterns := controllers
 	if namespace == "" {
-		patterns = clusterControllers
+		return Named(clusterControllers, space)
 	}
+	return Named(controllers, space)
+}
+
+// Named reports whether a list of a site's policy names a space.
+func Named(patterns []string, space string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		ok, err := path.Match(p, space)
 		return ok && err == nil

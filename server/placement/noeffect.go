@@ -88,6 +88,9 @@ func systemNamespace(name string) bool {
 		name == "kube-node-lease"
 }
 
+// OwnsPods reports whether objects of a kind own the Pods that they run, or what owns those.
+func OwnsPods(k store.Key) bool { return runsPods(k) && len(podPaths[k.Group+"/"+k.Resource]) > 0 }
+
 func runsPods(k store.Key) bool {
 	_, runs := podPaths[k.Group+"/"+k.Resource]
 	return runs

@@ -20,6 +20,20 @@ const (
 	NoAPI
 )
 
+// String is the value of the annotation skerry.dev/pod-api that asks for it; "" for NoWish.
+func (p PodAPI) String() string {
+	switch p {
+	case SpaceAPI:
+		return "Space"
+	case TargetAPI:
+		return "Target"
+	case NoAPI:
+		return "None"
+	case NoWish:
+	}
+	return ""
+}
+
 // PodAPIOf reads the annotation skerry.dev/pod-api of metadata. What it does not know is no wish.
 func PodAPIOf(meta map[string]any) PodAPI {
 	return podAPI(fields.String(meta, "annotations", v1alpha1.AnnotationPodAPI))

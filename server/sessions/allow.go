@@ -12,7 +12,7 @@ func narrowOf(a *v1alpha1.SyncTargetAllow) *tunnel.Narrow {
 	}
 	return &tunnel.Narrow{
 		Namespaces: a.Namespaces, Kinds: a.Kinds, DenyKinds: a.DenyKinds, ServiceAccounts: a.ServiceAccounts,
-		Controllers: a.Controllers, ClusterControllers: a.ClusterControllers,
+		Controllers: a.Controllers, ClusterControllers: a.ClusterControllers, Webhooks: a.Webhooks,
 		LoadBalancerClasses: a.LoadBalancerClasses, PodSecurity: string(a.PodSecurity),
 		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens,
 		Logs: a.Logs, Exec: a.Exec, PortForward: a.PortForward, View: a.View,
@@ -33,7 +33,7 @@ func permits(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus) {
 	}
 	st.Status.Policy = &v1alpha1.SyncTargetPolicy{
 		Namespaces: a.Namespaces, Kinds: a.Kinds, DenyKinds: a.DenyKinds, ServiceAccounts: a.ServiceAccounts,
-		Controllers: a.Controllers, ClusterControllers: a.ClusterControllers,
+		Controllers: a.Controllers, ClusterControllers: a.ClusterControllers, Webhooks: a.Webhooks,
 		LoadBalancerClasses: a.LoadBalancerClasses, PodSecurity: a.PodSecurity,
 		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens,
 		Logs: a.Logs, Exec: a.Exec, PortForward: a.PortForward, View: a.View,

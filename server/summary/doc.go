@@ -12,7 +12,8 @@
 //     Merge makes one. A target that has not reported holds observedGeneration back.
 //  3. The status is written if the object shows another: one patch, guarded by the UID. The write
 //     returns through the watch as an echo, and ends there. A status that somebody else wrote is
-//     put right, but for custom resources: what an operator in the space writes is its own.
+//     put right, but for custom resources and Ingresses: what a controller in the space writes is
+//     its own.
 //  4. What only a cluster's controllers know goes the same way (store.Filled): the revision of a
 //     Deployment, the addresses and node ports of a Service, the volume of a claim. A report can
 //     name these fields and no other.

@@ -8,14 +8,20 @@ import (
 
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
 )
 
-// foreignStatus reports whether the status of an object is not the targets' to say: it is that of a
-// custom resource, and somebody in the space has written it, such as an operator that works there.
-// What it has found out is more than the copy on a target knows of, and a fight about it would
-// never end.
+// othersMayTell reports whether a controller in the space may be the one that tells the status of a
+// kind: that of custom resources, and that of Ingresses, whose controller may work in the space.
+func othersMayTell(k store.Key) bool {
+	return !placement.BuiltIn(k.Group) || k.Group == "networking.k8s.io" && k.Resource == "ingresses"
+}
+
+// foreignStatus reports whether the status of an object is not the targets' to say: others may tell
+// it, and somebody in the space has written it, such as an operator that works there. What it has
+// found out is more than the copy on a target knows of, and a fight about it would never end.
 func (s *Summary) foreignStatus(ctx context.Context, at placement.Located) (bool, error) {
-	if placement.BuiltIn(at.Key.Group) || at.Class != placement.Placed {
+	if !othersMayTell(at.Key) || at.Class != placement.Placed {
 		return false, nil
 	}
 	s.mu.Lock()
@@ -41,7 +47,7 @@ func (s *Summary) foreignStatus(ctx context.Context, at placement.Located) (bool
 	return theirs, nil
 }
 
-// unchanged returns the revision that a custom resource must still have when its status is written,
+// unchanged returns the revision that such an object must still have when its status is written,
 // so that what somebody in the space writes for the first time is not lost; or that it is theirs
 // already.
 func (s *Summary) unchanged(

@@ -130,7 +130,7 @@ func (s *Summary) writeStatus(
 	if along != nil {
 		ops = append(ops, along)
 	}
-	if !placement.BuiltIn(k.Group) {
+	if othersMayTell(k) {
 		revision, theirs, err := s.unchanged(ctx, at, before.revision)
 		switch {
 		case apierrors.IsNotFound(err):

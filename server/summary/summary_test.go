@@ -263,6 +263,36 @@ func TestTheStatusThatAnOperatorInTheSpaceWritesStays(t *testing.T) {
 	}
 }
 
+// An ingress controller in the space tells where an Ingress is reached. Where none does, a site's
+// own controller does.
+func TestTheAddressThatAControllerInTheSpaceGivesAnIngressStays(t *testing.T) {
+	shop, plain := key("networking.k8s.io", "ingresses", "shop"), key("networking.k8s.io", "ingresses", "plain")
+	c := newCenter(t)
+	at := func(ip string) map[string]any {
+		return map[string]any{"loadBalancer": map[string]any{"ingress": []any{map[string]any{"ip": ip}}}}
+	}
+	for _, k := range []store.Key{shop, plain} {
+		c.place(k, "networking.k8s.io/v1", "Ingress", "a")
+	}
+	c.mu.Lock()
+	o := spaceapitest.Clone(c.objects[shop])
+	o["status"] = at("192.0.2.1")
+	o["metadata"].(map[string]any)["managedFields"] = []any{
+		map[string]any{"manager": "nginx", "fieldsV1": map[string]any{"f:status": map[string]any{}}},
+	}
+	c.commit(shop, o)
+	c.mu.Unlock()
+	c.says("a", shop, &store.Report{OriginUID: "uid-shop", Status: status(`{"loadBalancer":{}}`)})
+	c.says("a", plain, &store.Report{OriginUID: "uid-plain", Status: status("%s", encode(at("192.0.2.2")))})
+	c.eventually("what the site says is shown", func() bool {
+		return string(encode(c.status(plain))) == string(encode(at("192.0.2.2")))
+	})
+	c.stop() // which does what is queued
+	if got := c.status(shop); string(encode(got)) != string(encode(at("192.0.2.1"))) {
+		t.Errorf("the Ingress is at %v", got)
+	}
+}
+
 // Also when the operator writes just before the center does for the first time, and when the center
 // was restarted since.
 func TestTheStatusThatAnOperatorWroteBeforeStays(t *testing.T) {

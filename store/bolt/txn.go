@@ -64,6 +64,21 @@ func (f *File) transact(do func(*bbolt.Tx) error) error {
 	return err
 }
 
+// Turn waits until a write could begin, and writes nothing. It does not return while another
+// transaction is stuck.
+func (f *File) Turn() error {
+	f.swap.RLock()
+	defer f.swap.RUnlock()
+	if f.readOnly {
+		return nil
+	}
+	tx, err := f.db.Begin(true)
+	if err != nil {
+		return fmt.Errorf("begin a transaction: %w", err)
+	}
+	return tx.Rollback()
+}
+
 // write is updateTogether that waits while the disk refuses a write: it tries again until ctx ends
 // or the file is closed. A try that failed has written nothing.
 func (f *File) write(ctx context.Context, do func(*bbolt.Tx) error) error {

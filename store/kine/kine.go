@@ -174,6 +174,15 @@ func (s *Store) Revision(ctx context.Context) (int64, error) {
 	return rev, nil
 }
 
+// Alive waits until the writer of the store has had its turn. It returns an error when ctx ends
+// first: a write hangs. It writes nothing, and an error of the disk is no error here.
+func (s *Store) Alive(ctx context.Context) error {
+	if err := s.backend.committer.alone(ctx, func() error { return nil }); err != nil {
+		return fmt.Errorf("the datastore's writer is stuck: %w", err)
+	}
+	return nil
+}
+
 // Close ends all reads and watches, and closes the database. No goroutine of the store runs when it
 // returns.
 func (s *Store) Close() error {

@@ -159,8 +159,9 @@ func (b *bench) setUp(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	if b.agent, err = b.ResumeAgent(b.link.Address, edge, b.edgeConfig, append(b.scraped.agent.args(), "--token",
-		token)...); err != nil {
+	// The cluster has the definition of its own, beside the floor's objects: its admin opens the kind.
+	args := append(b.scraped.agent.args(), "--token", token, "--allow-kinds", gaugeKind)
+	if b.agent, err = b.ResumeAgent(b.link.Address, edge, b.edgeConfig, args...); err != nil {
 		return err
 	}
 	b.stop = append(b.stop, b.agent.Stop)

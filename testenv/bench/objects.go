@@ -31,10 +31,13 @@ func deployment(name string, replicas int) object {
 			}}}}}}
 }
 
+// gaugeKind names the custom resource whose status is measured.
+const gaugeKind = "gauges.bench.example.com"
+
 func gaugeCRD() object {
 	free := object{"type": "object", "x-kubernetes-preserve-unknown-fields": true}
 	return object{"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-		"metadata": object{"name": "gauges.bench.example.com"},
+		"metadata": object{"name": gaugeKind},
 		"spec": object{"group": "bench.example.com", "scope": "Namespaced",
 			"names": object{"plural": "gauges", "singular": "gauge", "kind": "Gauge", "listKind": "GaugeList"},
 			"versions": []any{object{"name": "v1", "served": true, "storage": true, "subresources": object{"status": object{}},

@@ -29,14 +29,29 @@ func short(s string) string {
 	return s
 }
 
-// compare returns how many objects the cluster has and where those of the space differ from them.
-// Objects of one key, like the Pods of a ReplicaSet, are compared as sorted sets.
-func compare(cluster, space []object) (objects int, differences []difference) {
+// tally is how many objects were compared, and how many of them have a status.
+type tally struct{ objects, statuses int }
+
+func (t tally) max(other tally) tally {
+	if other.objects > t.objects {
+		return other
+	}
+	return t
+}
+
+// compare returns what the cluster has and where that of the space differs from it. Objects of one
+// key, like the Pods of a ReplicaSet, are compared as sorted sets.
+func compare(cluster, space []object) (compared tally, differences []difference) {
 	want, got := byKey(cluster), byKey(space)
 	keys := maps.Clone(want)
 	maps.Copy(keys, got)
 	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		objects += len(want[key])
+		compared.objects += len(want[key])
+		for _, leaves := range want[key] {
+			if hasStatus(leaves) {
+				compared.statuses++
+			}
+		}
 		if len(want[key]) != len(got[key]) {
 			differences = append(differences, difference{object: key, path: "*", cluster: count(want[key]),
 				space: count(got[key])})
@@ -46,7 +61,16 @@ func compare(cluster, space []object) (objects int, differences []difference) {
 			differences = append(differences, compareLeaves(key, want[key][i], got[key][i])...)
 		}
 	}
-	return objects, differences
+	return compared, differences
+}
+
+func hasStatus(leaves map[string]string) bool {
+	for path := range leaves {
+		if strings.HasPrefix(path, "status.") {
+			return true
+		}
+	}
+	return false
 }
 
 func count(leaves []map[string]string) string {

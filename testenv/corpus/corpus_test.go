@@ -17,8 +17,8 @@ func pod(name, generated, ip, phase string) object {
 func TestWhatBelongsToOneClusterMakesNoDifference(t *testing.T) {
 	cluster := []object{pod("web-5d4f8c7b9d-x2x4z", "web-5d4f8c7b9d-", "10.0.0.1", "Running"), pod("web-5d4f8c7b9d-b7b7b", "web-5d4f8c7b9d-", "10.0.0.2", "Pending")}
 	space := []object{pod("web-6d4f8c7b9d-q2x4z", "web-6d4f8c7b9d-", "10.9.0.1", "Pending"), pod("web-6d4f8c7b9d-c7b7b", "web-6d4f8c7b9d-", "10.9.0.2", "Running")}
-	if n, d := compare(cluster, space); n != 2 || len(d) != 0 {
-		t.Errorf("%d objects, differences %v", n, d)
+	if n, d := compare(cluster, space); n.objects != 2 || n.statuses != 2 || len(d) != 0 {
+		t.Errorf("%+v compared, differences %v", n, d)
 	}
 }
 
@@ -28,12 +28,61 @@ func TestDifferencesAreFound(t *testing.T) {
 		"Pod/web status.phase": {pod("web", "", "10.0.0.2", "Failed")},
 		"Pod/web *":            nil,
 		"Pod/web status.conditions[Ready].message": {withCondition(pod("web", "", "10.0.0.2", "Running"), "message", "no")},
+		"Pod/web status.podIP":                     {without(pod("web", "", "10.0.0.2", "Running"), "podIP")},
 		"Pod/web status.startTime":                 {without(pod("web", "", "10.0.0.2", "Running"), "startTime")},
 	} {
 		_, d := compare([]object{one}, space)
 		if len(d) != 1 || d[0].object+" "+d[0].path != name {
 			t.Errorf("want %s: %v", name, d)
 		}
+	}
+}
+
+// That a Service is headless is no address of one cluster, and neither is how many addresses it has.
+func TestWhatIsThereIsCompared(t *testing.T) {
+	service := func(ips ...any) object {
+		return object{"kind": "Service", "metadata": map[string]any{"name": "web"},
+			"spec": map[string]any{"clusterIP": ips[0], "clusterIPs": ips}}
+	}
+	for _, c := range []struct {
+		cluster, space object
+		differences    int
+	}{
+		{service("10.0.0.1"), service("10.0.0.2"), 0},
+		{service("None"), service("None"), 0},
+		{service("None"), service("10.0.0.2"), 2},
+		{service("10.0.0.1", "fd00::1"), service("10.0.0.2"), 1},
+	} {
+		if _, d := compare([]object{c.cluster}, []object{c.space}); len(d) != c.differences {
+			t.Errorf("%v and %v: %v", c.cluster, c.space, d)
+		}
+	}
+}
+
+func TestTheOrderOfEndpointsMeansNothing(t *testing.T) {
+	slice := func(hosts ...string) object {
+		var endpoints []any
+		for _, h := range hosts {
+			endpoints = append(endpoints, map[string]any{"hostname": h})
+		}
+		return object{"kind": "EndpointSlice", "metadata": map[string]any{"name": "db"}, "endpoints": endpoints}
+	}
+	if _, d := compare([]object{slice("db-0", "db-1")}, []object{slice("db-1", "db-0")}); len(d) != 0 {
+		t.Errorf("differences %v", d)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	var s summary
+	declaredOne := difference{object: "Pod/a", path: "spec.x", reason: "why"}
+	s.add(&result{unit: "equal", compared: tally{3, 2}})
+	s.add(&result{unit: "declared", compared: tally{2, 1}, differences: []difference{declaredOne, declaredOne}})
+	s.add(&result{unit: "open", compared: tally{2, 2}, unused: []declared{{Object: "Pod/*", Path: "x", Reason: "why"}},
+		differences: []difference{declaredOne, {object: "Pod/a", path: "status.phase"}}})
+	s.add(&result{unit: "broken", err: ErrDifferent})
+	if s.Units != 4 || s.EqualUnits != 1 || s.DeclaredUnits != 1 || s.Objects != 7 || s.EqualObjects != 5 || s.DeclaredObjects != 1 ||
+		s.Statuses != 5 || s.EqualStatuses != 4 || s.Declared != 3 || len(s.Differences) != 1 || len(s.Broken) != 1 || len(s.Unused) != 1 {
+		t.Errorf("%+v", s)
 	}
 }
 

@@ -50,13 +50,10 @@ func (o object) leaves() map[string]string {
 	return out
 }
 
-// volatile are paths, or last parts of paths after a "~", whose values belong to one cluster.
-var volatile = map[string]bool{
-	"metadata.uid": true, "metadata.resourceVersion": true, "metadata.creationTimestamp": true,
-	"metadata.generation":    true,
-	"metadata.managedFields": true, "metadata.name": true, "metadata.selfLink": true, "metadata.deletionTimestamp": true,
-	"status.observedGeneration": true, "spec.clusterIP": true, "spec.clusterIPs": true, "spec.nodeName": true,
-	"spec.volumeName": true,
+// ignored are paths that each cluster has or has not.
+var ignored = map[string]bool{
+	"metadata.managedFields": true, "metadata.name": true, "metadata.selfLink": true,
+	"status.observedGeneration": true, "spec.volumeName": true, "metadata.generation": true,
 	"metadata.annotations.pv.kubernetes.io/bind-completed":                  true,
 	"metadata.annotations.pv.kubernetes.io/bound-by-controller":             true,
 	"metadata.annotations.volume.kubernetes.io/selected-node":               true,
@@ -66,17 +63,45 @@ var volatile = map[string]bool{
 	"metadata.annotations.kubectl.kubernetes.io/last-applied-configuration": true,
 }
 
+// ignoredKeys are such keys, wherever they are.
+var ignoredKeys = map[string]bool{
+	"observedGeneration": true, "allocatedResources": true,
+	"kubernetes.io/config.seen": true, "endpoints.kubernetes.io/last-change-trigger-time": true,
+}
+
 // volatileKeys are the keys of values of one cluster, wherever they are: addresses, ids, hashes.
-var volatileKeys = map[string]bool{"uid": true, "podIP": true, "podIPs": true, "hostIP": true, "hostIPs": true,
-	"containerID": true, "imageID": true,
-	"nodePort": true, "healthCheckNodePort": true, "pod-template-hash": true, "controller-revision-hash": true,
-	"controller-uid":                     true,
-	"batch.kubernetes.io/controller-uid": true, "nodeName": true, "observedGeneration": true, "allocatedResources": true,
-	"currentRevision": true, "updateRevision": true, "resourceVersion": true, "addresses": true,
+// That there is a value is compared, and how many of them a list has.
+var volatileKeys = map[string]bool{
+	"uid": true, "resourceVersion": true, "nodeName": true, "clusterIP": true, "clusterIPs": true,
+	"podIP": true, "podIPs": true, "hostIP": true, "hostIPs": true, "addresses": true,
+	"containerID": true, "imageID": true, "nodePort": true, "healthCheckNodePort": true,
+	"pod-template-hash": true, "controller-revision-hash": true, "controller-uid": true,
+	"batch.kubernetes.io/controller-uid": true, "currentRevision": true, "updateRevision": true,
+	"kubernetes.io/service-account.uid": true,
 	// Certificates, and the time in helm's records of releases.
 	"ca.crt": true, "release": true,
-	"kubernetes.io/config.seen": true, "kubernetes.io/service-account.uid": true,
-	"endpoints.kubernetes.io/last-change-trigger-time": true}
+}
+
+// presence is what is compared of a value that belongs to one cluster.
+func presence(v any) any {
+	switch v := v.(type) {
+	case []any:
+		if len(v) == 1 {
+			return presence(v[0])
+		}
+		return fmt.Sprint(len(v), " of one cluster")
+	case string:
+		if v == "" || v == headless {
+			return v
+		}
+	case nil:
+		return nil
+	}
+	return "of one cluster"
+}
+
+// headless is the address of a headless Service.
+const headless = "None"
 
 var (
 	timeKey = regexp.MustCompile(`(Time|Timestamp|At|Since)$`)
@@ -119,8 +144,10 @@ func flatten(out map[string]string, at string, v any) {
 func flattenKey(out map[string]string, at, key string, v any) {
 	where := strings.TrimPrefix(at+"."+key, ".")
 	switch {
-	case volatile[where], volatileKeys[key], strings.Contains(key, "skerry.dev/"):
+	case ignored[where], ignoredKeys[key], strings.Contains(key, "skerry.dev/"):
 		return
+	case volatileKeys[key]:
+		v = presence(v)
 	case timeKey.MatchString(key):
 		if _, ok := v.(string); ok {
 			out[where] = "a time"
@@ -144,7 +171,7 @@ func ourCondition(c any) bool {
 // means nothing makes no difference, else by its place.
 func elementKey(e any, i int) string {
 	m, _ := e.(map[string]any)
-	for _, k := range []string{"name", "type", "mountPath", "ip", "key"} {
+	for _, k := range []string{"name", "type", "mountPath", "ip", "key", "hostname"} {
 		if s, ok := m[k].(string); ok {
 			return normalText(s)
 		}

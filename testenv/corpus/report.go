@@ -30,13 +30,20 @@ func (res *result) verdict() string {
 
 // summary is the end of the table, and the content of the summary file.
 type summary struct {
-	Units         int      `json:"units"`
-	EqualUnits    int      `json:"equalUnits"`
-	Objects       int      `json:"objects"`
-	UnequalObject int      `json:"unequalObjects"`
-	Declared      int      `json:"declaredDifferences"`
-	Broken        []string `json:"broken,omitempty"`
-	Differences   []string `json:"differences,omitempty"`
+	Units int `json:"units"`
+	// EqualUnits have no difference, and DeclaredUnits none but declared ones.
+	EqualUnits      int      `json:"equalUnits"`
+	DeclaredUnits   int      `json:"declaredUnits"`
+	Objects         int      `json:"objects"`
+	EqualObjects    int      `json:"equalObjects"`
+	DeclaredObjects int      `json:"declaredObjects"`
+	Statuses        int      `json:"statuses"`
+	EqualStatuses   int      `json:"equalStatuses"`
+	Declared        int      `json:"declaredDifferences"`
+	Broken          []string `json:"broken,omitempty"`
+	Differences     []string `json:"differences,omitempty"`
+	// Unused are declarations of units that nothing needed in this run.
+	Unused []string `json:"unusedDeclarations,omitempty"`
 }
 
 // report prints the table, writes the summary, and returns ErrDifferent where there is something
@@ -46,15 +53,21 @@ func (r *run) report(results []result) error {
 	w := tabwriter.NewWriter(r.Out, 0, 8, 2, ' ', 0)
 	fmt.Fprintln(w, "UNIT\tOBJECTS\tTOOK\tRESULT")
 	for _, res := range results {
-		fmt.Fprintf(w, "%s\t%d\t%.0fs\t%s\n", res.unit, res.objects, res.took.Seconds(), res.verdict())
+		fmt.Fprintf(w, "%s\t%d\t%.0fs\t%s\n", res.unit, res.compared.objects, res.took.Seconds(), res.verdict())
 		s.add(&res)
 	}
 	w.Flush()
 	for _, d := range s.Differences {
 		fmt.Fprintln(r.Out, d)
 	}
-	fmt.Fprintf(r.Out, "units equal: %d of %d; objects equal: %d of %d; declared differences: %d\n",
-		s.EqualUnits, s.Units, s.Objects-s.UnequalObject, s.Objects, s.Declared)
+	for _, d := range s.Unused {
+		fmt.Fprintln(r.Out, "declared and not seen: "+d)
+	}
+	fmt.Fprintf(r.Out, "units: %d equal, %d declared, %d different, of %d\n",
+		s.EqualUnits, s.DeclaredUnits, s.Units-s.EqualUnits-s.DeclaredUnits, s.Units)
+	fmt.Fprintf(r.Out, "objects: %d equal, %d declared, of %d; statuses equal or declared: %d of %d; "+
+		"declared differences: %d\n",
+		s.EqualObjects, s.DeclaredObjects, s.Objects, s.EqualStatuses, s.Statuses, s.Declared)
 	data, err := json.MarshalIndent(s, "", "  ")
 	if err != nil {
 		return err
@@ -65,30 +78,45 @@ func (r *run) report(results []result) error {
 	if err := os.WriteFile(r.Summary, append(data, '\n'), 0o644); err != nil {
 		return fmt.Errorf("write the summary: %w", err)
 	}
-	if s.EqualUnits != s.Units {
-		return fmt.Errorf("%w in %d of %d units", ErrDifferent, s.Units-s.EqualUnits, s.Units)
+	if different := s.Units - s.EqualUnits - s.DeclaredUnits; different > 0 {
+		return fmt.Errorf("%w in %d of %d units", ErrDifferent, different, s.Units)
 	}
 	return nil
 }
 
 func (s *summary) add(res *result) {
 	s.Units++
-	s.Objects += res.objects
-	unequal := map[string]bool{}
+	open, declared, statuses := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	for _, d := range res.differences {
 		if d.reason != "" {
 			s.Declared++
+			declared[d.object] = true
 			continue
 		}
-		unequal[d.object] = true
+		open[d.object] = true
+		if d.path == "*" || strings.HasPrefix(d.path, "status.") {
+			statuses[d.object] = true
+		}
 		s.Differences = append(s.Differences, res.unit+": "+d.String())
 	}
-	s.UnequalObject += len(unequal)
+	for object := range open {
+		delete(declared, object)
+	}
+	s.Objects += res.compared.objects
+	s.EqualObjects += max(0, res.compared.objects-len(open)-len(declared))
+	s.DeclaredObjects += min(len(declared), res.compared.objects)
+	s.Statuses += res.compared.statuses
+	s.EqualStatuses += max(0, res.compared.statuses-len(statuses))
+	for _, d := range res.unused {
+		s.Unused = append(s.Unused, fmt.Sprintf("%s: %s %s (%s)", res.unit, d.Object, d.Path, d.Reason))
+	}
 	switch {
 	case res.err != nil:
 		s.Broken = append(s.Broken, res.unit+": "+res.err.Error())
-	case len(unequal) == 0:
+	case len(open) == 0 && len(res.differences) == 0:
 		s.EqualUnits++
+	case len(open) == 0:
+		s.DeclaredUnits++
 	}
 }
 

@@ -154,9 +154,11 @@ func (r *run) setUp(ctx context.Context) error {
 // result is how a unit went.
 type result struct {
 	unit        string
-	objects     int
+	compared    tally
 	differences []difference
 	took        time.Duration
+	// unused are the differences that were declared and not seen.
+	unused []declared
 	// err is why the unit says nothing: it does not work on the cluster, or the run broke.
 	err error
 }
@@ -221,9 +223,9 @@ func (r *run) unit(ctx context.Context, u *Unit) (res result) {
 		if res.err != nil || undeclared(more) {
 			break
 		}
-		var objects int
-		objects, more, res.err = r.settle(ctx, u, file, namespaces, manifests)
-		res.objects = max(res.objects, objects)
+		var compared tally
+		compared, more, res.err = r.settle(ctx, u, file, namespaces, manifests)
+		res.compared = res.compared.max(compared)
 		res.differences = append(res.differences, more...)
 		if res.err != nil || undeclared(more) {
 			break
@@ -232,6 +234,7 @@ func (r *run) unit(ctx context.Context, u *Unit) (res result) {
 	more, err := r.clean(ctx, u, namespaces, manifests)
 	res.differences = append(res.differences, more...)
 	res.err = errors.Join(res.err, err)
+	res.unused = u.unused()
 	return res
 }
 
@@ -250,13 +253,13 @@ const rest = 3 * time.Second
 // settle waits until both sides rest and are equal but for declared differences, or until the
 // unit's time is up.
 func (r *run) settle(ctx context.Context, u *Unit, step string, namespaces []string,
-	manifests []identity) (objects int, last []difference, err error) {
+	manifests []identity) (compared tally, last []difference, err error) {
 	began, changed, before := time.Now(), time.Now(), ""
 	for {
 		cluster, space, err := r.look(ctx, namespaces, manifests)
 		open := err != nil
 		if err == nil {
-			objects, last = compare(cluster, space)
+			compared, last = compare(cluster, space)
 			for i, d := range last {
 				last[i].reason = u.declares(d.object, d.path)
 				open = open || last[i].reason == ""
@@ -268,16 +271,16 @@ func (r *run) settle(ctx context.Context, u *Unit, step string, namespaces []str
 		late := time.Since(began) > u.limit
 		switch quiet := time.Since(changed) >= rest; {
 		case late && err != nil:
-			return objects, last, err
+			return compared, last, err
 		case late && !quiet:
 			fmt.Fprintf(r.Log, "%s: %s: still changing after %s\n", u.Name, step, u.limit)
-			return objects, last, nil
+			return compared, last, nil
 		case late, quiet && !open:
-			return objects, last, nil
+			return compared, last, nil
 		}
 		select {
 		case <-ctx.Done():
-			return objects, last, ctx.Err()
+			return compared, last, ctx.Err()
 		case <-time.After(time.Second):
 		}
 	}

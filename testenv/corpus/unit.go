@@ -33,6 +33,9 @@ type declared struct {
 	// has it is "*".
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
+
+	// common says that it is declared for all units, and seen that this unit has shown it.
+	common, seen bool
 }
 
 const defaultLimit = 60 * time.Second
@@ -110,6 +113,9 @@ func (u *Unit) loadSettings() error {
 // loadDeclared reads the differences that are declared for all units.
 func loadDeclared(file string) ([]declared, error) {
 	s, err := readSettings(file)
+	for i := range s.Declared {
+		s.Declared[i].common = true
+	}
 	return s.Declared, err
 }
 
@@ -147,12 +153,23 @@ func verbOf(file string) (string, error) {
 
 // declares returns the reason of a declared difference, or "".
 func (u *Unit) declares(object, where string) string {
-	for _, d := range u.declared {
+	for i, d := range u.declared {
 		if matches(d.Object, object) && matches(d.Path, where) {
+			u.declared[i].seen = true
 			return d.Reason
 		}
 	}
 	return ""
+}
+
+// unused are what the unit itself declares and has not shown.
+func (u *Unit) unused() (out []declared) {
+	for _, d := range u.declared {
+		if !d.seen && !d.common {
+			out = append(out, d)
+		}
+	}
+	return out
 }
 
 // matches says whether a text has the form of a pattern, in which * stands for any text.

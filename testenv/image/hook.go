@@ -17,7 +17,7 @@ import (
 )
 
 // hook serves the webhooks of an API server over HTTPS: /validate refuses a
-// ConfigMap with a key "refuse", /mutate labels what comes, /convert converts
+// ConfigMap with a key "refuse", and what has an annotation "refuse"; /mutate labels what comes, /convert converts
 // between versions v1, which has spec.text, and v2, which has spec.words. The
 // others misbehave: /slow, /huge, /redirect.
 func hook(args []string) error {
@@ -63,7 +63,7 @@ type reviewRequest struct {
 func hooks() http.Handler {
 	mux := http.NewServeMux()
 	for path, answer := range map[string]func(*reviewRequest) map[string]any{
-		"/validate": validate, "/mutate": mutate, "/convert": convert,
+		"/validate": validate, "/networking/v1/ingresses": validateIngress, "/mutate": mutate, "/convert": convert,
 	} {
 		mux.HandleFunc("POST "+path, func(w http.ResponseWriter, r *http.Request) {
 			var asked review
@@ -95,11 +95,24 @@ func hooks() http.Handler {
 }
 
 func validate(r *reviewRequest) map[string]any {
-	data, _ := r.Object["data"].(map[string]any)
-	if why, refused := data["refuse"]; refused {
-		return map[string]any{"allowed": false, "status": map[string]any{"message": fmt.Sprint(
-			env("POD_NAME", "the hook"), " refuses: ", why,
-		)}}
+	metadata, _ := r.Object["metadata"].(map[string]any)
+	for _, says := range []any{r.Object["data"], metadata["annotations"]} {
+		fields, _ := says.(map[string]any)
+		if why, refused := fields["refuse"]; refused {
+			return map[string]any{"allowed": false, "status": map[string]any{"message": fmt.Sprint(
+				env("POD_NAME", "the hook"), " refuses: ", why,
+			)}}
+		}
+	}
+	return map[string]any{"allowed": true}
+}
+
+// validateIngress refuses Ingresses with the snippet of a configuration.
+func validateIngress(r *reviewRequest) map[string]any {
+	metadata, _ := r.Object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if _, found := annotations["nginx.ingress.kubernetes.io/server-snippet"]; found {
+		return map[string]any{"allowed": false, "status": map[string]any{"message": "snippets are disabled"}}
 	}
 	return map[string]any{"allowed": true}
 }

@@ -15,14 +15,17 @@ var commands = map[string]struct {
 	usage string
 	run   func(args []string) error
 }{
-	"serve":       {"serve [-listen :8080] [-file FILE]: answer HTTP with pod, node and the file's content", serve},
-	"pause":       {"pause: wait for SIGTERM", pause},
-	"get":         {"get [-n TIMES] URL: print the body of an HTTP answer", get},
-	"dns":         {"dns NAME: print the addresses of a name", lookup},
-	"eat":         {"eat [-mib N]: use memory, without an end when N is 0", eat},
-	"lines":       {"lines [-mib N]: print N MiB of numbered lines, then wait for SIGTERM", lines},
-	"cat":         {"cat FILE...: print files", cat},
-	"write":       {"write FILE TEXT: replace a file's content and sync it", write},
+	"serve": {"serve [-listen :8080] [-file FILE]: answer HTTP with pod, node and the file's content", serve},
+	"pause": {"pause: wait for SIGTERM", pause},
+	"get":   {"get [-n TIMES] URL: print the body of an HTTP answer", get},
+	"dns":   {"dns NAME: print the addresses of a name", lookup},
+	"eat":   {"eat [-mib N]: use memory, without an end when N is 0", eat},
+	"lines": {"lines [-mib N]: print N MiB of numbered lines, then wait for SIGTERM", lines},
+	"cat":   {"cat FILE...: print files", cat},
+	"write": {"write FILE TEXT: replace a file's content and sync it", write},
+	"/nginx-ingress-controller": {
+		"/nginx-ingress-controller FLAGS: what the API sees of ingress-nginx", ingressController,
+	},
 	"env":         {"env: print the environment", environ},
 	"sleep":       {"sleep DURATION: wait, then exit 0", sleep},
 	"tar":         {"tar cf - FILE... | -xmf - [-C DIRECTORY]: what kubectl cp needs", archive},
@@ -31,7 +34,10 @@ var commands = map[string]struct {
 	"hook":        {"hook [-listen :8443] [-certificate DIR]: answer the webhooks of an API server", hook},
 	"certificate": {"certificate DIR NAME: write tls.crt and tls.key", certificate},
 	"api":         {"api [-token TOKEN] [-body JSON] METHOD PATH: send one request to the API that the pod is given", api},
-	"operator":    {"operator: hold a Lease, watch ConfigMaps and write others", operator},
+	"create":      {"create --host NAMES --namespace NS --secret-name NAME: make a webhook's certificate", createSecret},
+	"patch": {"patch --webhook-name NAME --namespace NS --secret-name NAME: write it into a configuration",
+		patchWebhook},
+	"operator": {"operator: hold a Lease, watch ConfigMaps and write others", operator},
 }
 
 func main() {

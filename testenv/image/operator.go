@@ -30,7 +30,7 @@ func operator([]string) error {
 	pod, _ := os.Hostname()
 	go func() {
 		for ; ; time.Sleep(2 * time.Second) {
-			if err := c.hold(pod); err != nil {
+			if _, err := c.hold("operator", pod); err != nil {
 				log.Printf("lease: %v", err)
 			}
 		}
@@ -106,29 +106,30 @@ func (c *cluster) work(pod string, todo configMap) error {
 	return err
 }
 
-// hold renews the Lease, or takes it when nobody has renewed it for 10 s.
-func (c *cluster) hold(pod string) error {
+// hold renews a Lease, or takes it when nobody has renewed it for 10 s, and tells whether the pod has
+// it.
+func (c *cluster) hold(name, pod string) (holds bool, err error) {
 	path := "/apis/coordination.k8s.io/v1/namespaces/" + c.namespace + "/leases"
 	const form = "2006-01-02T15:04:05.000000Z07:00"
 	var live map[string]any
-	code, err := c.object(http.MethodGet, path+"/operator", nil, &live)
+	code, err := c.object(http.MethodGet, path+"/"+name, nil, &live)
 	if code == http.StatusNotFound {
 		_, err = c.object(http.MethodPost, path, map[string]any{
-			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": "operator"},
+			"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": map[string]any{"name": name},
 			"spec": map[string]any{"holderIdentity": pod, "leaseDurationSeconds": 10,
 				"renewTime": time.Now().UTC().Format(form)},
 		}, &live)
-		return err
+		return err == nil, err
 	}
 	if err != nil {
-		return err
+		return false, err
 	}
 	spec, _ := live["spec"].(map[string]any)
 	renewed, _ := time.Parse(form, fmt.Sprint(spec["renewTime"]))
 	if spec["holderIdentity"] != pod && time.Since(renewed) < 10*time.Second {
-		return nil
+		return false, nil
 	}
 	spec["holderIdentity"], spec["renewTime"] = pod, time.Now().UTC().Format(form)
-	_, err = c.object(http.MethodPut, path+"/operator", live, &live)
-	return err
+	_, err = c.object(http.MethodPut, path+"/"+name, live, &live)
+	return err == nil, err
 }

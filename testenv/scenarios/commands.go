@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"time"
 
@@ -102,8 +103,8 @@ func capture(ts *testscript.TestScript, argv []string) (stdout, stderr string, e
 	return string(output), stderr, err
 }
 
-// scriptCommand returns a command with the script's directory and environment:
-// the variables that it began with, as the script has set them since.
+// scriptCommand returns a command with the script's directory and environment: the variables that it
+// began with, as the script has set them since, and those of setenv.
 func scriptCommand(ts *testscript.TestScript, argv []string) (*exec.Cmd, error) {
 	path, err := lookPath(argv[0], ts.Getenv("PATH"))
 	if err != nil {
@@ -111,10 +112,19 @@ func scriptCommand(ts *testscript.TestScript, argv []string) (*exec.Cmd, error) 
 	}
 	cmd := exec.Command(path, argv[1:]...)
 	cmd.Dir = ts.MkAbs(".")
-	for _, name := range ts.Value(variablesKey{}).([]string) {
+	for _, name := range *ts.Value(variablesKey{}).(*[]string) {
 		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
 	}
 	return cmd, nil
+}
+
+// setenv sets a variable of a script, also for what scriptCommand runs. The command env of testscript
+// does so only for variables that the script began with.
+func setenv(ts *testscript.TestScript, name, value string) {
+	if names := ts.Value(variablesKey{}).(*[]string); !slices.Contains(*names, name) {
+		*names = append(*names, name)
+	}
+	ts.Setenv(name, value)
 }
 
 func lookPath(program, path string) (string, error) {
@@ -144,5 +154,5 @@ func keepOutput(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	command := resolve(ts, args[1:])
 	ts.Check(ts.Exec(command[0], command[1:]...))
-	ts.Setenv(args[0], strings.TrimSpace(ts.ReadFile("stdout")))
+	setenv(ts, args[0], strings.TrimSpace(ts.ReadFile("stdout")))
 }

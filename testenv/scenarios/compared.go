@@ -47,12 +47,12 @@ func (r *runner) startAPI(ts *testscript.TestScript, neg bool, args []string) {
 	switch ts.Getenv("API") {
 	case onControl:
 		r.cluster(ts, false, []string{"use", "simulated-2"})
-		ts.Setenv("SITE", "simulated-2")
+		setenv(ts, "SITE", "simulated-2")
 		kubeconfig, err := os.ReadFile(run(ts, "testenv", "kubeconfig", "simulated-2"))
 		ts.Check(err)
 		ts.Check(os.WriteFile(admin, kubeconfig, 0o600))
 	case onSpace:
-		ts.Setenv("SITE", "simulated-1")
+		setenv(ts, "SITE", "simulated-1")
 		r.startCenter(ts, false, nil)
 		r.joinSite(ts, false, append([]string{"one=simulated-1"}, args...))
 		createSpace(ts, false, []string{"shop"})

@@ -16,6 +16,10 @@
 //	                                the cluster's kubeconfig is in $NAME, in capitals
 //	space NAME [FLAGS]              create a space; NAME.kubeconfig is of a cluster-admin of it
 //	smalldisk DIRECTORY SIZE        make a directory that is a file system of its own, such as of 4m
+//	machine boot NAME NETNS         boot a Debian with systemd in a network namespace; /dist has the
+//	                                directory of $SKERRY_BIN
+//	machine reboot NAME             and wait until it has booted again
+//	machine exec NAME COMMAND       run a shell's command in it, as root
 //	bg NAME COMMAND                 start a process; its output is in NAME.log
 //	bgstop NAME, bgkill NAME        end it with SIGTERM, with SIGKILL
 //
@@ -32,7 +36,8 @@
 // A script that uses a real cluster is skipped without root. Shared clusters start when the first
 // script uses them and are taken down after the last one; a script leaves nothing of its own in
 // them, which $NS, a name that no other script has, helps with. $CENTER and $OTHER are free
-// addresses for centers. Processes end with their script.
+// addresses for centers, $PORT and $PORT2 free ports for other servers. Processes end with their
+// script.
 //
 // Tests import it; [Run] and [Compare] do nothing unless SKERRY_SCENARIOS=1.
 package scenarios
@@ -40,6 +45,7 @@ package scenarios
 import (
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -82,6 +88,7 @@ func (r *runner) params(dir string) testscript.Params {
 			"site":        r.joinSite,
 			"space":       createSpace,
 			"smalldisk":   smallDisk,
+			"machine":     r.machineCommand,
 			"bg":          background,
 			"bgstop":      endBackground(false),
 			"bgkill":      endBackground(true),
@@ -197,6 +204,17 @@ func (r *runner) setup(env *testscript.Env) error {
 		}
 		env.Setenv(name, address)
 	}
+	for _, name := range []string{"PORT", "PORT2"} { // of other servers of the script's
+		address, err := drive.FreeAddress()
+		if err != nil {
+			return err
+		}
+		_, port, err := net.SplitHostPort(address)
+		if err != nil {
+			return err
+		}
+		env.Setenv(name, port)
+	}
 	env.Setenv("KUBECONFIG", "") // a script sets it, or says @CLUSTER
 	var variables []string
 	for _, v := range env.Vars {
@@ -204,7 +222,7 @@ func (r *runner) setup(env *testscript.Env) error {
 		variables = append(variables, name)
 	}
 	background := &processes{}
-	env.Values[variablesKey{}] = variables
+	env.Values[variablesKey{}] = &variables
 	env.Values[processesKey{}] = background
 	env.Values[testKey{}] = env.T()
 	env.Defer(background.end)
@@ -213,7 +231,7 @@ func (r *runner) setup(env *testscript.Env) error {
 
 // The keys of what a script's commands find with TestScript.Value.
 type (
-	variablesKey struct{} // []string, the names of environment variables
+	variablesKey struct{} // *[]string, the names of environment variables
 	processesKey struct{} // *processes
 	testKey      struct{} // testscript.T
 )

@@ -26,6 +26,14 @@ func TestComparedOperators(t *testing.T) {
 	Compare(t, "../testdata/operators/compared")
 }
 
+// TestSystemd installs packages on a Debian that systemd runs: make systemd.
+func TestSystemd(t *testing.T) {
+	if os.Getenv(machineVariable) == "" {
+		t.Skip(machineVariable + " is not set: run it with make systemd")
+	}
+	Run(t, "../testdata/systemd")
+}
+
 func TestOutcomes(t *testing.T) {
 	seen := &outcomes{steps: map[string]map[string]string{}}
 	seen.end("b", onControl, t)

@@ -59,7 +59,7 @@ func (r *runner) joinSite(ts *testscript.TestScript, neg bool, args []string) {
 	token := name + ".token"
 	ts.Check(os.WriteFile(ts.MkAbs(token), []byte(run(ts, "skerry", "token", "create", "-o", "token")), 0o600))
 	kubeconfig := run(ts, "testenv", "kubeconfig", cluster)
-	ts.Setenv(strings.ToUpper(name), kubeconfig)
+	setenv(ts, strings.ToUpper(name), kubeconfig)
 	argv := []string{"skerry", "agent", "--data-dir", name, "--parent", "https://" + ts.Getenv("CENTER"),
 		"--token-file", token, "--name", name, "--kubeconfig", kubeconfig}
 	background(ts, false, append([]string{name}, append(argv, args[1:]...)...))

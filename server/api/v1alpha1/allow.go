@@ -44,6 +44,11 @@ type SyncTargetAllow struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +optional
 	ClusterControllers []string `json:"clusterControllers,omitempty"`
+	// Webhooks are the spaces whose webhooks for what is born there may be mirrored there.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +optional
+	Webhooks []string `json:"webhooks,omitempty"`
 	// PodSecurity is the weakest level that is left to any space.
 	// +optional
 	PodSecurity PodSecurityLevel `json:"podSecurity,omitempty"`
@@ -94,6 +99,9 @@ type SyncTargetPolicy struct {
 	Controllers []string `json:"controllers,omitempty"`
 	// +optional
 	ClusterControllers []string `json:"clusterControllers,omitempty"`
+	// Webhooks are the spaces whose webhooks for what is born there are mirrored there.
+	// +optional
+	Webhooks []string `json:"webhooks,omitempty"`
 	// PodSecurity has the level of all spaces, and SPACE=LEVEL where one has another.
 	// +optional
 	PodSecurity []string `json:"podSecurity,omitempty"`

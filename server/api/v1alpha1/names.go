@@ -47,6 +47,9 @@ const (
 	// of its space when it was made, as which ServiceAccount. Other workloads have it only where they
 	// are delivered.
 	AnnotationSpaceAPI = "skerry.dev/space-api"
+	// AnnotationPodAPIUsed on a workload says which API its pods use and why, where that is decided:
+	// "Space: ServiceAccount op is bound to rights in this space".
+	AnnotationPodAPIUsed = "skerry.dev/pod-api-used"
 	// AnnotationKey on a SyncTarget is the SHA-256, in hex, of the key that it joined with. Without
 	// it any site may join under the name.
 	AnnotationKey = "skerry.dev/key"
@@ -121,6 +124,7 @@ func CenterAnnotations() []string {
 		AnnotationUnreachable,
 		AnnotationAllocated,
 		AnnotationSpaceAPI,
+		AnnotationPodAPIUsed,
 	}
 }
 

@@ -798,6 +798,11 @@ func (in *SyncTargetAllow) DeepCopyInto(out *SyncTargetAllow) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.Webhooks != nil {
+		in, out := &in.Webhooks, &out.Webhooks
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.TakeOver != nil {
 		in, out := &in.TakeOver, &out.TakeOver
 		*out = new(bool)
@@ -1044,6 +1049,11 @@ func (in *SyncTargetPolicy) DeepCopyInto(out *SyncTargetPolicy) {
 	}
 	if in.ClusterControllers != nil {
 		in, out := &in.ClusterControllers, &out.ClusterControllers
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
+	if in.Webhooks != nil {
+		in, out := &in.Webhooks, &out.Webhooks
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}

@@ -45,7 +45,8 @@ func (n NamedDeletions) Validate(ctx context.Context, a admission.Attributes, _ 
 		return nil
 	}
 	key := placedKey(ctx, a, old)
-	if old.GetAnnotations()[v1alpha1.AnnotationTargets] == "" && key.Class() != store.ClassNamespace ||
+	// No annotation tells where Namespaces and definitions are.
+	if old.GetAnnotations()[v1alpha1.AnnotationTargets] == "" && key.Class() == store.ClassOther ||
 		key.Space == request.OwnSpace ||
 		!n.asked(ctx, key.Space, old) {
 		return nil

@@ -11,6 +11,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 	"k8s.io/apiserver/pkg/authentication/user"
@@ -25,7 +26,7 @@ type accounts map[string]types.UID
 
 func (a accounts) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	if a[name] == "" {
-		return nil, apierrors.NewNotFound(api.Resource("serviceaccounts"), name)
+		return nil, apierrors.NewNotFound(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, name) // as the request's
 	}
 	return &api.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "app", UID: a[name]}}, nil
 }
@@ -37,6 +38,24 @@ func key(t *testing.T) *ecdsa.PrivateKey {
 		t.Fatal(err)
 	}
 	return k
+}
+
+// What is missing is named by what it is, not by what the request is about.
+func TestAMissingAccountIsNamed(t *testing.T) {
+	tokens, err := NewTokens("https://center:7443", key(t), func(string) string { return "" })
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens.accounts, tokens.secrets = accounts{}, accounts{}
+	ctx := request.WithSpace(t.Context(), "shop")
+	_, err = tokens.GetServiceAccount(ctx, "app", "op")
+	if want := `serviceaccounts "app/op" not found`; err == nil || err.Error() != want || !apierrors.IsNotFound(err) {
+		t.Errorf("%v, want %s", err, want)
+	}
+	_, err = tokens.GetSecret(ctx, "app", "token")
+	if want := `secrets "app/token" not found`; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
 }
 
 func TestSiteTokens(t *testing.T) {

@@ -107,7 +107,7 @@ func (t *Tokens) AuthenticateToken(ctx context.Context, token string) (*authenti
 func (t *Tokens) GetServiceAccount(ctx context.Context, ns, name string) (*corev1.ServiceAccount, error) {
 	obj, err := storage.GetCached(ctx, t.accounts, ns, name)
 	if err != nil {
-		return nil, err
+		return nil, named(err, "serviceaccounts", ns, name)
 	}
 	out := &corev1.ServiceAccount{}
 	return out, coreconv.Convert_core_ServiceAccount_To_v1_ServiceAccount(obj.(*api.ServiceAccount), out, nil)
@@ -117,10 +117,19 @@ func (t *Tokens) GetServiceAccount(ctx context.Context, ns, name string) (*corev
 func (t *Tokens) GetSecret(ctx context.Context, ns, name string) (*corev1.Secret, error) {
 	obj, err := storage.GetCached(ctx, t.secrets, ns, name)
 	if err != nil {
-		return nil, err
+		return nil, named(err, "secrets", ns, name)
 	}
 	out := &corev1.Secret{}
 	return out, coreconv.Convert_core_Secret_To_v1_Secret(obj.(*api.Secret), out, nil)
+}
+
+// named says what is missing. A storage calls it by the resource that the request is about, which
+// here is the one that the token was shown for.
+func named(err error, resource, namespace, name string) error {
+	if apierrors.IsNotFound(err) {
+		return apierrors.NewNotFound(corev1.Resource(resource), namespace+"/"+name)
+	}
+	return err
 }
 
 // GetPod implements serviceaccount.ServiceAccountTokenGetter. No token is bound to a Pod here.

@@ -92,9 +92,10 @@ func (s siteWrites) Delete(
 // leavesNothing refuses to leave behind at a site what an object owns: it would belong to nobody, and
 // nobody could see it in the space, or end it.
 func (s siteObjects) leavesNothing(obj runtime.Object, o *metav1.DeleteOptions) error {
-	orphan := o.PropagationPolicy != nil && *o.PropagationPolicy == metav1.DeletePropagationOrphan ||
-		o.OrphanDependents != nil && *o.OrphanDependents
-	if !orphan {
+	orphan := o.PropagationPolicy != nil && *o.PropagationPolicy == metav1.DeletePropagationOrphan
+	//lint:ignore SA1019 old clients send it, and Kubernetes still does what it says
+	old := o.OrphanDependents
+	if !orphan && (old == nil || !*old) {
 		return nil
 	}
 	var owns string

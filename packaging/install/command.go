@@ -1,0 +1,134 @@
+package install
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// machine is what is installed on; the tests have one of their own.
+type machine struct {
+	root   string // "" for this one
+	euid   int
+	out    io.Writer
+	dryRun bool
+	run    func(ctx context.Context, name string, args ...string) error
+}
+
+func here(c *cli.Context) *machine {
+	return &machine{euid: os.Geteuid(), out: c.App.Writer, dryRun: c.Bool("dry-run"), run: execute}
+}
+
+func execute(ctx context.Context, name string, args ...string) error {
+	out, err := exec.CommandContext(ctx, name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w: %s", name, strings.Join(args, " "), err, strings.TrimSpace(string(out)))
+	}
+	return nil
+}
+
+// ready refuses a machine on which nothing can be installed.
+func (m *machine) ready(command string) error {
+	if _, err := os.Stat(m.path("/run/systemd/system")); err != nil {
+		return errors.New("systemd does not run this machine, so there is nothing to install a service into; " +
+			"run skerry center or skerry agent under your own supervisor")
+	}
+	if m.euid != 0 && !m.dryRun {
+		return fmt.Errorf("this needs root: sudo skerry %s (--dry-run shows what it does)", command)
+	}
+	return nil
+}
+
+func (m *machine) path(p string) string { return filepath.Join(m.root, p) }
+
+// step says what is done, and does it.
+func (m *machine) step(what string, do func() error) error {
+	fmt.Fprintln(m.out, what)
+	if m.dryRun {
+		return nil
+	}
+	return do()
+}
+
+func (m *machine) systemctl(ctx context.Context, args ...string) error {
+	return m.step("systemctl "+strings.Join(args, " "), func() error { return m.run(ctx, "systemctl", args...) })
+}
+
+// Command is `skerry install`.
+func Command(usage func(format string, args ...any) error) *cli.Command {
+	dry := &cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, change nothing"}
+	set := &cli.StringSliceFlag{
+		Name:  "set",
+		Usage: "KEY=VALUE for the service's file in /etc/skerry, as its flags are called",
+	}
+	parent := func(required bool) cli.Flag {
+		return &cli.StringSliceFlag{Name: "parent", Required: required, Usage: "https://HOST:PORT of the center to join"}
+	}
+	token := &cli.StringFlag{
+		Name:  "token-file",
+		Usage: "file with the join token, - reads it from standard input; it is kept readable by root alone",
+	}
+	name := &cli.StringFlag{Name: "name", Usage: "name of this site at its parent (default: the host's name)"}
+	listen := &cli.StringFlag{Name: "listen", Value: "0.0.0.0:7443", Usage: "HOST:PORT of the center"}
+	kubeconfig := &cli.StringFlag{
+		Name:  "kubeconfig",
+		Value: "/etc/rancher/k3s/k3s.yaml",
+		Usage: "of the workload cluster; it is copied, readable by root alone",
+	}
+	action := func(m mode) cli.ActionFunc {
+		return func(c *cli.Context) error {
+			r, err := requestOf(c, m)
+			if err != nil {
+				return usage("%s", err)
+			}
+			return here(c).install(c.Context, c.App, r)
+		}
+	}
+	return &cli.Command{
+		Name:  "install",
+		Usage: "install this binary as a service of systemd, and start it",
+		Subcommands: []*cli.Command{
+			{
+				Name:   "center",
+				Usage:  "a center",
+				Flags:  []cli.Flag{listen, set, dry},
+				Action: action("center"),
+			},
+			{
+				Name:   "relay",
+				Usage:  "a center that joins a parent",
+				Flags:  []cli.Flag{listen, parent(true), token, name, set, dry},
+				Action: action("center"),
+			},
+			{
+				Name:   "agent",
+				Usage:  "an agent beside a workload cluster",
+				Flags:  []cli.Flag{parent(true), token, name, kubeconfig, set, dry},
+				Action: action("agent"),
+			},
+			filesCommand(),
+		},
+	}
+}
+
+// filesCommand is the hidden `skerry install files DIR`, which make package calls.
+func filesCommand() *cli.Command {
+	return &cli.Command{Name: "files", Hidden: true, Action: func(c *cli.Context) error {
+		if c.NArg() != 1 {
+			return errors.New("skerry install files needs a directory")
+		}
+		app := c.Lineage()[len(c.Lineage())-2].App
+		files, err := Files(app, packageUnits)
+		if err != nil {
+			return err
+		}
+		return write(c.Args().First(), files)
+	}}
+}

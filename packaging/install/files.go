@@ -1,0 +1,120 @@
+package install
+
+import (
+	"embed"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/packaging/systemd"
+)
+
+//go:embed files
+var embedded embed.FS
+
+// File is one file of an installation.
+type File struct {
+	// Path is absolute, on the machine.
+	Path string
+	// Text is its content.
+	Text string
+	// Config is true where an admin's own file is kept.
+	Config bool
+}
+
+// Files returns what is installed beside the binary, with man page and samples of the flags of app.
+// units is the directory of the units: /etc/systemd/system, or /lib/systemd/system of a package.
+func Files(app *cli.App, units string) ([]File, error) {
+	var out []File
+	for _, mode := range modes {
+		unit, err := fs.ReadFile(systemd.Units, mode.unit())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, File{Path: filepath.Join(units, mode.unit()), Text: string(unit)},
+			File{Path: mode.config(), Text: Sample(app.Command(string(mode))), Config: true})
+	}
+	for name, path := range map[string]string{
+		"skerry.sysusers": "/usr/lib/sysusers.d/skerry.conf",
+		"skerry.sysctl":   "/usr/lib/sysctl.d/60-skerry.conf",
+	} {
+		text, err := embedded.ReadFile("files/" + name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, File{Path: path, Text: string(text)})
+	}
+	man, err := app.ToManWithSection(manSection)
+	if err != nil {
+		return nil, fmt.Errorf("write the man page: %w", err)
+	}
+	out = append(out, File{Path: "/usr/share/man/man1/skerry.1", Text: man})
+	for shell, path := range map[string]string{
+		"bash": "/usr/share/bash-completion/completions/skerry",
+		"zsh":  "/usr/share/zsh/vendor-completions/_skerry",
+		"fish": "/usr/share/fish/vendor_completions.d/skerry.fish",
+	} {
+		out = append(out, File{Path: path, Text: Completions[shell]})
+	}
+	return out, nil
+}
+
+const manSection = 1
+
+// mode is how the program runs under a unit.
+type mode string
+
+var modes = []mode{"center", "agent"}
+
+func (m mode) unit() string   { return "skerry-" + string(m) + ".service" }
+func (m mode) config() string { return filepath.Join(configDir, string(m)+".yaml") }
+
+func (m mode) data() string {
+	if m == "agent" {
+		return "/var/lib/skerry-agent"
+	}
+	return "/var/lib/skerry"
+}
+
+const (
+	configDir      = "/etc/skerry"
+	credentialsDir = configDir + "/credentials"
+	systemUnits    = "/etc/systemd/system"
+	packageUnits   = "/lib/systemd/system"
+)
+
+// write writes the files below root and makes the directory of credentials. An admin's own file is
+// kept.
+func write(root string, files []File) error {
+	for _, f := range files {
+		path := filepath.Join(root, f.Path)
+		if _, err := os.Stat(path); err == nil && f.Config {
+			continue
+		}
+		if err := put(path, f.Text, 0o644); err != nil {
+			return err
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(root, credentialsDir), 0o700); err != nil {
+		return fmt.Errorf("make the directory of credentials: %w", err)
+	}
+	return nil
+}
+
+// put writes a file whole or not at all, with the directories above it.
+func put(path, text string, mode os.FileMode) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	temporary := path + ".new"
+	if err := os.WriteFile(temporary, []byte(text), mode); err != nil {
+		return err
+	}
+	if err := os.Chmod(temporary, mode); err != nil {
+		return err
+	}
+	return os.Rename(temporary, path)
+}

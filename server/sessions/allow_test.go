@@ -1,0 +1,43 @@
+package sessions
+
+import (
+	"slices"
+	"testing"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel"
+)
+
+// What sites open goes up through relays, less what spec.allow of each takes away.
+func TestARelaySaysWhatItsSitesOpen(t *testing.T) {
+	d := &Server{subtree: newSubtreeStatus()}
+	_, changed := d.Subtree()
+	oslo := v1alpha1.SyncTargetStatus{Policy: &v1alpha1.SyncTargetPolicy{
+		Controllers: []string{"shop"}, Kinds: []string{"*"}}}
+	d.subtree.observe("oslo", &oslo)
+	d.subtree.observe("vik", &v1alpha1.SyncTargetStatus{Policy: &v1alpha1.SyncTargetPolicy{
+		Controllers: []string{"bank"}, ClusterControllers: []string{"bank"}}})
+	select {
+	case <-changed:
+	default:
+		t.Error("it is no news")
+	}
+	below, _ := d.Subtree()
+	relay := &v1alpha1.SyncTarget{}
+	permits(relay, &tunnel.ChildStatus{Subtree: below})
+	if p := relay.Status.Policy; p == nil || !slices.Equal(p.Controllers, []string{"bank", "shop"}) ||
+		!slices.Equal(p.ClusterControllers, []string{"bank"}) || p.Kinds != nil {
+		t.Errorf("%+v", p)
+	}
+	relay.Spec.Allow = &v1alpha1.SyncTargetAllow{Controllers: []string{"sh*"}, ClusterControllers: []string{}}
+	permits(relay, &tunnel.ChildStatus{Subtree: below})
+	if p := relay.Status.Policy; p == nil || !slices.Equal(p.Controllers, []string{"shop"}) || p.ClusterControllers != nil {
+		t.Errorf("less what is taken away: %+v", p)
+	}
+	d.subtree.observe("oslo", &v1alpha1.SyncTargetStatus{})
+	d.subtree.observe("vik", &v1alpha1.SyncTargetStatus{})
+	below, _ = d.Subtree()
+	if permits(relay, &tunnel.ChildStatus{Subtree: below}); relay.Status.Policy != nil {
+		t.Errorf("nobody opens anything: %+v", relay.Status.Policy)
+	}
+}

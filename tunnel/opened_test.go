@@ -1,0 +1,44 @@
+package tunnel
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What several sites open is opened once each; what a parent takes of it has bounds.
+func TestOpened(t *testing.T) {
+	var all Opened
+	first := Opened{Controllers: []string{"shop", "bank"}}
+	all.Add(first)
+	all.Add(Opened{Controllers: []string{"shop"}, ClusterControllers: []string{"*"}})
+	want := Opened{Controllers: []string{"bank", "shop"}, ClusterControllers: []string{"*"}}
+	if !reflect.DeepEqual(all, want) || !slices.Equal(first.Controllers, []string{"shop", "bank"}) || all.Equal(first) {
+		t.Errorf("%+v, and of one site %+v", all, first)
+	}
+	for range 2 * maxAllowed {
+		all.Controllers = append(all.Controllers, "x")
+	}
+	all.ClusterControllers = []string{strings.Repeat("x", maxAllowedText+1), "shop"}
+	got := (&SubtreeStatus{Opened: all}).bounded().Opened
+	if len(got.Controllers) != maxAllowed || !slices.Equal(got.ClusterControllers, []string{"shop"}) {
+		t.Errorf("%d are taken, and %q", len(got.Controllers), got.ClusterControllers)
+	}
+	if a, b := (&SubtreeStatus{Opened: first}), (&SubtreeStatus{}); a.Equal(b) {
+		t.Error("what is opened is no news")
+	}
+}
+
+func TestIntersect(t *testing.T) {
+	for _, c := range []struct{ a, b, want []string }{
+		{[]string{"*"}, []string{"shop"}, []string{"shop"}},
+		{[]string{"shop"}, []string{"sh*"}, []string{"shop"}},
+		{[]string{"sh*"}, []string{"*op"}, nil},
+		{[]string{"shop"}, []string{}, nil},
+	} {
+		if got := Intersect(c.a, c.b); !slices.Equal(got, c.want) {
+			t.Errorf("%q and %q leave %q", c.a, c.b, got)
+		}
+	}
+}
