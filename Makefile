@@ -49,7 +49,7 @@ bin/testenv:
 .PHONY: bin/skerry-failpoints
 bin/skerry-failpoints:
 	rm -rf bin/failpoints && mkdir -p bin/failpoints
-	tar c main.go go.mod go.sum agent server store tunnel | tar x -C bin/failpoints
+	tar c main.go go.mod go.sum agent packaging server store tunnel | tar x -C bin/failpoints
 	cd bin/failpoints && go get $(GOFAIL) && go run $(GOFAIL) enable $$(grep -rl '// gofail:' --include='*.go' . | xargs -n1 dirname | sort -u)
 	cd bin/failpoints && go build -p $(JOBS) -ldflags '$(LDFLAGS)' -o ../skerry-failpoints .
 	rm -rf bin/failpoints
