@@ -77,7 +77,7 @@ func (k Kit) Path(program string) string { return filepath.Join(k.Bin, program) 
 // Ensure returns the kit, building what the cache does not have. Progress goes
 // to log, one line for each thing built.
 func Ensure(ctx context.Context, log io.Writer) (Kit, error) {
-	source, err := sourceDir()
+	source, err := SourceDir()
 	if err != nil {
 		return Kit{}, err
 	}

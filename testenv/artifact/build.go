@@ -75,9 +75,9 @@ func tail(text string, lines int) string {
 // SourceVariable names the directory of this module's sources.
 const SourceVariable = "SKERRY_TESTENV_SOURCE"
 
-// sourceDir finds the sources of the nested modules: $SKERRY_TESTENV_SOURCE, else
+// SourceDir finds the sources of the nested modules: $SKERRY_TESTENV_SOURCE, else
 // beside or above the running binary, else above the working directory.
-func sourceDir() (string, error) {
+func SourceDir() (string, error) {
 	if dir := os.Getenv(SourceVariable); dir != "" {
 		return dir, nil
 	}

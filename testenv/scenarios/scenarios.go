@@ -54,6 +54,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"skerry.dev/skerry/testenv/artifact"
 	"skerry.dev/skerry/testenv/cluster"
 	"skerry.dev/skerry/testenv/drive"
 	"skerry.dev/skerry/testenv/filelock"
@@ -186,9 +187,14 @@ func (r *runner) setup(env *testscript.Env) error {
 	env.Setenv("HOME", env.WorkDir)
 	env.Setenv(cluster.StateVariable, r.state)
 	// Caches stay where they are although HOME changes.
-	for _, name := range []string{"SKERRY_TESTENV_CACHE", "SKERRY_TESTENV_SOURCE", "SKERRY_BIN", "SKERRY_OPERATORS"} {
+	for _, name := range []string{"SKERRY_TESTENV_CACHE", "SKERRY_BIN", "SKERRY_OPERATORS"} {
 		env.Setenv(name, os.Getenv(name))
 	}
+	source, err := artifact.SourceDir()
+	if err != nil {
+		return err
+	}
+	env.Setenv(artifact.SourceVariable, source)
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return err
