@@ -3,6 +3,9 @@ package agent
 import (
 	"encoding/json"
 	"maps"
+	"net/http"
+	"path"
+	"sync/atomic"
 	"testing"
 
 	"skerry.dev/skerry/store"
@@ -108,4 +111,45 @@ func TestClaimsOfTemplatesAreReported(t *testing.T) {
 	eventually(t, "it is not shown without its StatefulSet", func() bool { return s.report(claimKey("data-db-0")) == nil })
 	s.desire(setWithClaims())
 	eventually(t, "it is shown again", func() bool { return s.report(claimKey("data-db-0")) != nil })
+}
+
+// TestClaimsOfAPlacedPodAreReported: a Pod that was placed itself has its ephemeral volumes' claims
+// shown where nothing else makes claims, also when the read of one fails at first. A bound claim
+// has no further event that would tell of it.
+func TestClaimsOfAPlacedPodAreReported(t *testing.T) {
+	s := newSite(t)
+	pod := live("", "pods", "v1", "Pod", "default", "scratch", map[string]any{"spec": map[string]any{
+		"volumes": []any{map[string]any{"name": "disk", "ephemeral": map[string]any{}}}}})
+	s.desire(pod)
+	s.settled()
+	<-s.observer.Ready()
+	uid := s.uid("", "pods", "default", "scratch")
+	s.api.Put("v1", "PersistentVolumeClaim", "default", "scratch-disk", owned(uid))
+	eventually(t, "its claim is reported", func() bool { return s.report(claimKey("scratch-disk")) != nil })
+	if got := ownersOf(t, s.report(claimKey("scratch-disk"))); len(got) != 1 || got[0] != "Pod/scratch" {
+		t.Errorf("it belongs to %v", got)
+	}
+
+	// The claim is seen before its Pod, and the target is too busy when it is read again.
+	set := deployment(1, "default", "web", 1)
+	s.desire(set)
+	s.settled()
+	var refused atomic.Int32
+	s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.Method != http.MethodGet || path.Base(r.URL.Path) != "web-1-disk" || refused.Add(1) > 2 {
+			return false
+		}
+		http.Error(w, "too busy", http.StatusServiceUnavailable)
+		return true
+	})
+	s.api.Put("v1", "PersistentVolumeClaim", "default", "web-1-disk", owned("pod-of-web"))
+	s.api.Put("v1", "PersistentVolumeClaim", "default", "scratch-last", owned(uid))
+	eventually(t, "the watch has seen both", func() bool { return s.report(claimKey("scratch-last")) != nil })
+	late := owned(s.uid("apps", "deployments", "default", "web"))
+	late["metadata"].(map[string]any)["uid"] = "pod-of-web"
+	s.api.Put("v1", "Pod", "default", "web-1", late)
+	eventually(t, "it is reported", func() bool { return s.report(claimKey("web-1-disk")) != nil })
+	if refused.Load() < 3 {
+		t.Errorf("it was read %d times", refused.Load())
+	}
 }

@@ -45,7 +45,7 @@ type ClusterClass struct {
 // What a parent takes of one ClusterFacts; the rest is dropped.
 const (
 	maxResources = 32
-	maxClasses   = 100
+	MaxClasses   = 100
 	maxFact      = 253
 )
 
@@ -74,7 +74,7 @@ func (f *ClusterFacts) bounded() *ClusterFacts {
 		OperatingSystem: fact(f.OperatingSystem), Architecture: fact(f.Architecture),
 		Capacity: quantities(f.Capacity), Allocatable: quantities(f.Allocatable),
 	}
-	for _, c := range f.Classes[:min(len(f.Classes), maxClasses)] {
+	for _, c := range f.Classes[:min(len(f.Classes), MaxClasses)] {
 		if !slices.Contains(classKinds, c.Kind) || len(c.Name) > maxFact || !nameForm.MatchString(c.Name) {
 			continue
 		}

@@ -40,7 +40,7 @@ func TestAParentTakesWellFormedFactsAlone(t *testing.T) {
 		many.Capacity[fmt.Sprintf("r%d", i)] = "1"
 		many.Classes = append(many.Classes, ClusterClass{Kind: "StorageClass", Name: fmt.Sprintf("c%d", i)})
 	}
-	if got := many.bounded(); got.Capacity != nil || len(got.Classes) != maxClasses {
+	if got := many.bounded(); got.Capacity != nil || len(got.Classes) != MaxClasses {
 		t.Errorf("%d resources, %d classes", len(got.Capacity), len(got.Classes))
 	}
 }
@@ -57,7 +57,7 @@ func FuzzClusterFacts(f *testing.F) {
 		if again := once.bounded(); !reflect.DeepEqual(once, again) {
 			t.Errorf("%+v becomes %+v", once, again)
 		}
-		if once.Ready > once.Nodes || once.Nodes < 0 || len(once.Classes) > maxClasses || len(once.Capacity) > maxResources {
+		if once.Ready > once.Nodes || once.Nodes < 0 || len(once.Classes) > MaxClasses || len(once.Capacity) > maxResources {
 			t.Errorf("taken: %+v", once)
 		}
 	})

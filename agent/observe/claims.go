@@ -11,10 +11,11 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// followClaimsLocked makes sure that claims are watched for a placed object whose templates make
-// some, and looks again at those that were seen before it.
+// followClaimsLocked makes sure that claims are watched for a placed object that makes some, and
+// looks again at those that were seen before it.
 func (o *Observer) followClaimsLocked(k store.Key, rec *record, r inventory.Record) {
-	if o.claimers[k] != "" || rec.counted == nil || !ownsPods(k) || !makesClaims(k, o.Desired(k)) {
+	pods := ownsPods(k) || (resource{k.Group, k.Resource}) == podResource
+	if o.claimers[k] != "" || rec.counted == nil || !pods || !makesClaims(k, o.Desired(k)) {
 		return
 	}
 	o.claimers[k] = rec.counted.view
@@ -26,8 +27,9 @@ func (o *Observer) followClaimsLocked(k store.Key, rec *record, r inventory.Reco
 	}
 }
 
-// makesClaims reports whether the templates of a workload make claims: those of a StatefulSet, and
-// ephemeral volumes. A name that reads so in another place costs a watch and nothing else.
+// makesClaims reports whether an object makes claims: by the templates of a StatefulSet, or by
+// ephemeral volumes, which a placed Pod may have itself. A name that reads so in another place costs
+// a watch and nothing else.
 func makesClaims(k store.Key, body []byte) bool {
 	return k.Group == "apps" && k.Resource == "statefulsets" &&
 		bytes.Contains(body, []byte(`"volumeClaimTemplates"`)) ||

@@ -14,10 +14,10 @@
 //
 //  1. One watch runs for each resource that the inventory has. Pods, ReplicaSets and Jobs are
 //     watched, too, when a placed object may own Pods; ControllerRevisions with a StatefulSet or
-//     DaemonSet; claims when templates of an object make some. Kinds without a status are watched as metadata only.
+//     DaemonSet; claims when an object makes some. Kinds without a status are watched as metadata only.
 //  2. An event is ours when its UID is in the inventory, or when the chain of controllers above it
 //     ends there. A Pod that is seen before its chain is known waits by name, and is read again
-//     when it is known.
+//     when it is known, until the target answers.
 //  3. What belongs to a placed object is reported beside it, without managedFields and without our
 //     own labels and annotations. The status is kept compressed; [Observer.Feed] renders the report
 //     when it is about to be sent. Rendering puts observedGeneration in terms of the source's

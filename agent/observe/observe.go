@@ -219,13 +219,15 @@ func (o *Observer) Removing(k store.Key) {
 	o.publishLocked(k)
 }
 
-// Retry lets every watch that waits after a failure try again at once: the target answers again.
+// Retry lets every watch and read that waits after a failure try again at once: the target answers
+// again.
 func (o *Observer) Retry() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, w := range o.watchers {
 		w.nudge()
 	}
+	o.fetch.repeat()
 }
 
 // Removed records that an object is gone and no longer desired, and its Pods with it.

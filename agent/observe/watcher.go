@@ -115,12 +115,17 @@ func (w *watcher) settled(ctx context.Context) {
 	}
 }
 
-func (w *watcher) wait(ctx context.Context, failures int) {
+// backoff is how long to wait after so many failures in a row.
+func backoff(failures int) time.Duration {
 	d := retryLimit
 	if failures < 12 {
 		d = min(d, retryFirst<<failures)
 	}
-	timer := time.NewTimer(d/2 + rand.N(d/2))
+	return d/2 + rand.N(d/2)
+}
+
+func (w *watcher) wait(ctx context.Context, failures int) {
+	timer := time.NewTimer(backoff(failures))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -111,6 +111,7 @@ func (s *Server) build() error {
 		eventTTL:  cmp.Or(s.config.EventTTL, eventTTL),
 	}
 	s.offers = offers.NewTable()
+	p.defaults.Offers = s.offers
 	s.webhooks = s.newWebhooks(p.backends)
 	s.counts = quota.NewCounter(charged, s.config.Store, s.config.Log)
 	s.tokens = tokens

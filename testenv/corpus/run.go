@@ -141,11 +141,11 @@ func (r *run) setUp(ctx context.Context) error {
 			return err
 		}
 	}
-	return drive.Until(ctx, 30*time.Second, "the site's session", func(ctx context.Context) error {
+	return drive.Until(ctx, 30*time.Second, "the site's session and classes", func(ctx context.Context) error {
 		out, err := r.K(ctx, center.Kubeconfig, "get", "synctarget", "site", "-o",
-			`jsonpath={.status.conditions[?(@.type=="Connected")].status}`)
-		if err == nil && out != "True" {
-			err = fmt.Errorf("its condition Connected is %q", out)
+			`jsonpath={.status.conditions[?(@.type=="Connected")].status} {.status.cluster.classes[0].kind}`)
+		if connected, class, _ := strings.Cut(out, " "); err == nil && (connected != "True" || class == "") {
+			err = fmt.Errorf("its condition Connected is %q, and its first class a %q", connected, class)
 		}
 		return err
 	})

@@ -9,6 +9,7 @@ import (
 	api "k8s.io/kubernetes/pkg/apis/core"
 	corehelper "k8s.io/kubernetes/pkg/apis/core/helper"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
+	schedulingv1 "k8s.io/kubernetes/pkg/apis/scheduling/v1"
 	storageapi "k8s.io/kubernetes/pkg/apis/storage"
 	storageutil "k8s.io/kubernetes/pkg/apis/storage/util"
 
@@ -21,8 +22,17 @@ import (
 // claims that users make. What the site fills in again is not sent (package customize), so that the
 // site's own defaults hold there.
 type ClusterDefaults struct {
+	// Priorities and StorageClasses list what a space stores itself.
 	Priorities     rest.Lister
 	StorageClasses rest.Lister
+	Offers         Offers
+}
+
+// Offers tells what targets have beside what a space stores.
+type Offers interface {
+	// MayHave reports whether a target that the space of ctx may use has a class of this kind and
+	// name, as far as that is known. It is true while it is not.
+	MayHave(ctx context.Context, kind, name string) bool
 }
 
 // Handles implements admission.Interface.
@@ -49,19 +59,24 @@ func (c *ClusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ a
 }
 
 // prioritize gives a Pod the number of its class, or of the default one. A class that the space
-// does not have may be the site's: then the site says the number.
+// does not have may be the site's: then the site says the number. One that nobody has is refused.
 func (c *ClusterDefaults) prioritize(ctx context.Context, a admission.Attributes, pod *api.Pod) error {
-	list, err := storage.FromCache(ctx, c.Priorities)
+	list, err := storage.AsOfNow(ctx, c.Priorities)
 	if err != nil {
 		return err
 	}
-	value, policy, known := priorityOf(pod.Spec.PriorityClassName, list.(*scheduling.PriorityClassList).Items)
+	name := pod.Spec.PriorityClassName
+	value, policy, known := priorityOf(name, list.(*scheduling.PriorityClassList).Items)
 	if !known {
-		return nil
+		if c.Offers.MayHave(ctx, "PriorityClass", name) {
+			return nil
+		}
+		return admission.NewForbidden(a, fmt.Errorf("no PriorityClass with name %s was found: make it, or name "+
+			"one that \"kubectl get priorityclasses\" lists", name))
 	}
 	if p := pod.Spec.Priority; p != nil && *p != value {
 		return admission.NewForbidden(a, fmt.Errorf("spec.priority is %d, and that of its class %q is %d: leave it out",
-			*p, pod.Spec.PriorityClassName, value))
+			*p, name, value))
 	}
 	pod.Spec.Priority = &value
 	if pod.Spec.PreemptionPolicy == nil {
@@ -70,12 +85,20 @@ func (c *ClusterDefaults) prioritize(ctx context.Context, a admission.Attributes
 	return nil
 }
 
+// systemClasses are those that every cluster has.
+var systemClasses = schedulingv1.SystemPriorityClasses()
+
 // priorityOf is the number and the policy of a class; without a name, of the default one, else 0.
 func priorityOf(
 	name string,
 	classes []scheduling.PriorityClass,
 ) (value int32, policy api.PreemptionPolicy, known bool) {
 	value, policy, known = 0, api.PreemptLowerPriority, name == ""
+	for _, class := range systemClasses {
+		if class.Name == name {
+			return class.Value, policy, true
+		}
+	}
 	found := false
 	for i := range classes {
 		class := &classes[i]
@@ -93,7 +116,7 @@ func priorityOf(
 // classify gives a claim the default class of the space, if the space has one: it is the user's
 // wish then.
 func (c *ClusterDefaults) classify(ctx context.Context, claim *api.PersistentVolumeClaim) error {
-	list, err := storage.FromCache(ctx, c.StorageClasses)
+	list, err := storage.AsOfNow(ctx, c.StorageClasses)
 	if err != nil {
 		return err
 	}

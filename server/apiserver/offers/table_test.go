@@ -18,6 +18,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/storetest"
+	"skerry.dev/skerry/tunnel"
 )
 
 // writer gives a table writes whose revisions grow.
@@ -276,4 +277,37 @@ func TestClassesAreJoined(t *testing.T) {
 	if len(free) != 3 || free["local"].GetAnnotations()[defaultStorage] != "" {
 		t.Errorf("in free: %v", free)
 	}
+}
+
+// A class may be a target's unless each target of the space tells its classes, and not this one.
+func TestAClassMayBeATargets(t *testing.T) {
+	w := newWriter()
+	class := func(kind, name string) any { return map[string]any{"kind": kind, "name": name} }
+	offer := func(name, region string, classes ...any) {
+		w.site(name, region, noon, map[string]any{"cluster": map[string]any{"classes": classes}})
+	}
+	w.limit("shop", "eu")
+	expect := func(when, space, name string, want bool) {
+		t.Helper()
+		if got := w.MayHave(in(space), "PriorityClass", name); got != want {
+			t.Errorf("%s: a class %s in %s: %v", when, name, space, got)
+		}
+	}
+	expect("without targets", "shop", "high", true)
+	offer("c", "us", class("PriorityClass", "high"), class("StorageClass", "low"))
+	expect("with another space's target", "shop", "low", true)
+	offer("a", "eu", class("StorageClass", "high"))
+	expect("with a class of another kind", "shop", "high", false)
+	expect("with a target that has it", "free", "high", true)
+	expect("with targets that have it not", "free", "low", false)
+	offer("b", "eu")
+	expect("with a target that tells nothing", "shop", "high", true)
+	var many []any
+	for i := range tunnel.MaxClasses {
+		many = append(many, class("StorageClass", fmt.Sprint("c", i)))
+	}
+	offer("b", "eu", many...)
+	expect("with a target that cannot tell all", "shop", "high", true)
+	offer("b", "eu", many[1:]...)
+	expect("with one that does", "shop", "high", false)
 }

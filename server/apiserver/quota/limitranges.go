@@ -50,7 +50,7 @@ func (l *LimitRanges) each(ctx context.Context, a admission.Attributes, do func(
 	if old := metadata.Of(a.GetOldObject()); old != nil && old.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	list, err := storage.FromCache(apirequest.WithNamespace(ctx, a.GetNamespace()), l.Ranges)
+	list, err := storage.AsOfNow(apirequest.WithNamespace(ctx, a.GetNamespace()), l.Ranges)
 	if err != nil {
 		return err
 	}

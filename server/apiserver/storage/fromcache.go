@@ -17,6 +17,14 @@ func FromCache(ctx context.Context, l rest.Lister) (runtime.Object, error) {
 	return l.List(ctx, &internalversion.ListOptions{ResourceVersion: "0"})
 }
 
+// AsOfNow lists a resource of the space of ctx with every write that was acknowledged. The cache
+// answers, at once where it is not behind. It is read where what is missed would be missed for
+// ever: a new object is filled in once, and its user may have made what it is filled in from a
+// moment ago.
+func AsOfNow(ctx context.Context, l rest.Lister) (runtime.Object, error) {
+	return l.List(ctx, &internalversion.ListOptions{})
+}
+
 // GetCached reads an object from the shared cache, and from the database when the cache does not
 // have the object yet.
 func GetCached(ctx context.Context, from rest.Getter, ns, name string) (runtime.Object, error) {

@@ -1,0 +1,100 @@
+package admission
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/registry/rest"
+	api "k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/apis/scheduling"
+	storageapi "k8s.io/kubernetes/pkg/apis/storage"
+	"k8s.io/utils/ptr"
+
+	"skerry.dev/skerry/server/apiserver/request"
+)
+
+// lagging is a storage whose cache has seen nothing yet of what is stored.
+type lagging struct {
+	rest.Lister
+	stored, cached runtime.Object
+	asked          int
+}
+
+func (l *lagging) List(_ context.Context, o *internalversion.ListOptions) (runtime.Object, error) {
+	l.asked++
+	if o.ResourceVersion == "0" {
+		return l.cached, nil
+	}
+	return l.stored, nil
+}
+
+// offered are the names of the PriorityClasses that targets have.
+type offered []string
+
+func (o offered) MayHave(_ context.Context, kind, name string) bool {
+	return kind == "PriorityClass" && slices.Contains(o, name)
+}
+
+func admitDefaults(t *testing.T, c *ClusterDefaults, o runtime.Object, resource string) error {
+	t.Helper()
+	a := admission.NewAttributesRecord(o, nil, schema.GroupVersionKind{}, "app", "x",
+		schema.GroupVersionResource{Resource: resource}, "", admission.Create, nil, false, &user.DefaultInfo{Name: "alice"})
+	return c.Admit(request.WithSpace(t.Context(), "shop"), a, nil)
+}
+
+// A class counts from the moment at which its creation was answered, whatever the cache has seen. A
+// class that neither the space nor its targets have is refused.
+func TestANewClassCountsAtOnce(t *testing.T) {
+	never := api.PreemptNever
+	classes := &lagging{cached: &scheduling.PriorityClassList{}, stored: &scheduling.PriorityClassList{
+		Items: []scheduling.PriorityClass{
+			{ObjectMeta: metav1.ObjectMeta{Name: "high"}, Value: 1000, PreemptionPolicy: &never},
+			{ObjectMeta: metav1.ObjectMeta{Name: "usual"}, Value: 10, GlobalDefault: true},
+		},
+	}}
+	c := &ClusterDefaults{Priorities: classes, Offers: offered{"of-the-site"}}
+	for name, want := range map[string]*int32{
+		"high": ptr.To[int32](1000), "": ptr.To[int32](10), "system-node-critical": ptr.To[int32](2000001000), "of-the-site": nil,
+	} {
+		classes.asked = 0
+		pod := &api.Pod{Spec: api.PodSpec{PriorityClassName: name}}
+		if err := admitDefaults(t, c, pod, "pods"); err != nil {
+			t.Errorf("class %q: %v", name, err)
+			continue
+		}
+		if is := pod.Spec.Priority; !ptr.Equal(is, want) {
+			t.Errorf("a Pod of class %q has the priority %d", name, ptr.Deref(is, -1))
+		}
+		if p := pod.Spec.PreemptionPolicy; (p == nil) != (want == nil) || p != nil && (*p == never) != (name == "high") {
+			t.Errorf("a Pod of class %q has the policy %q", name, ptr.Deref(p, ""))
+		}
+		if classes.asked != 1 {
+			t.Errorf("class %q took %d reads", name, classes.asked)
+		}
+	}
+	err := admitDefaults(t, c, &api.Pod{Spec: api.PodSpec{PriorityClassName: "nowhere"}}, "pods")
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "no PriorityClass with name nowhere was found") {
+		t.Errorf("a class that nobody has: %v", err)
+	}
+
+	standard := storageapi.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "own",
+		Annotations: map[string]string{"storageclass.kubernetes.io/is-default-class": "true"}}}
+	c.StorageClasses = &lagging{cached: &storageapi.StorageClassList{},
+		stored: &storageapi.StorageClassList{Items: []storageapi.StorageClass{standard}}}
+	claim := &api.PersistentVolumeClaim{}
+	if err := admitDefaults(t, c, claim, "persistentvolumeclaims"); err != nil {
+		t.Fatal(err)
+	}
+	if is := claim.Spec.StorageClassName; is == nil || *is != "own" {
+		t.Errorf("a claim has the class %q", ptr.Deref(is, ""))
+	}
+}

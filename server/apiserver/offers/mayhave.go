@@ -1,0 +1,37 @@
+package offers
+
+import (
+	"context"
+
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/tunnel"
+)
+
+// MayHave reports whether a target that the space of ctx may use has a class, as far as that is
+// known. It is true while the space has no target: the one to come may have the class.
+func (t *Table) MayHave(ctx context.Context, kind, name string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	targets := t.listLocked(request.Space(ctx))
+	for _, of := range targets {
+		if !of.tellsAll() || of.has(kind, name) {
+			return true
+		}
+	}
+	return len(targets) == 0
+}
+
+// tellsAll reports whether a target tells all of its classes. One that tells none was not asked yet,
+// or may not read them; what is beyond the limit is not told.
+func (t *target) tellsAll() bool {
+	return len(t.classes) > 0 && len(t.classes) < tunnel.MaxClasses
+}
+
+func (t *target) has(kind, name string) bool {
+	for _, c := range t.classes {
+		if c.Kind == kind && c.Name == name {
+			return true
+		}
+	}
+	return false
+}
