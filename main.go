@@ -51,7 +51,11 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	a := app()
-	err := a.RunContext(ctx, admin.FlagsFirst(a, os.Args))
+	args := admin.FlagsFirst(a, os.Args)
+	err := admin.CheckArguments(a, args)
+	if err == nil {
+		err = a.RunContext(ctx, args)
+	}
 	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return
 	}
@@ -97,7 +101,7 @@ func app() *cli.App {
 
 func noUsageOnError(c *cli.Command) {
 	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
-		return admin.Usage("%s; see: skerry %s --help", err, c.Name)
+		return admin.Usage("%s; see: skerry %s --help", err, c.FullName())
 	}
 	for _, sub := range c.Subcommands {
 		noUsageOnError(sub)
