@@ -94,17 +94,18 @@ func app() *cli.App {
 		a.Name = "kubectl skerry"
 	}
 	for _, c := range a.Commands {
-		noUsageOnError(c)
+		noUsageOnError(c, a.Name)
 	}
 	return a
 }
 
-func noUsageOnError(c *cli.Command) {
+func noUsageOnError(c *cli.Command, path string) {
+	path += " " + c.Name
 	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
-		return admin.Usage("%s; see: skerry %s --help", err, c.FullName())
+		return admin.Usage("%s; see: %s --help", err, path)
 	}
 	for _, sub := range c.Subcommands {
-		noUsageOnError(sub)
+		noUsageOnError(sub, path)
 	}
 }
 

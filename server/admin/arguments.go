@@ -72,7 +72,7 @@ func tooMany(path string, c *cli.Command, words []string) error {
 	if len(words) <= len(takes) || strings.HasSuffix(c.ArgsUsage, "...") {
 		return nil
 	}
-	return Usage("%s: unexpected argument %q; see: %[1]s --help", path, words[len(takes)])
+	return Usage("unexpected argument %q; see: %s --help", words[len(takes)], path)
 }
 
 func unknownCommand(path string, commands []*cli.Command, word string) error {
