@@ -59,7 +59,7 @@ func main() {
 	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return
 	}
-	fmt.Fprintln(os.Stderr, "skerry:", err)
+	fmt.Fprintln(os.Stderr, "skerry:", admin.Plain(err))
 	os.Exit(exitCode(err))
 }
 

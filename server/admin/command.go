@@ -40,7 +40,7 @@ func OutputFlag(formats string) cli.Flag {
 // OneArgument returns the command's only argument.
 func OneArgument(c *cli.Context, what string) (string, error) {
 	if c.NArg() != 1 {
-		return "", Usage("skerry %s needs one argument, the %s; see: skerry %[1]s --help", c.Command.FullName(), what)
+		return "", Usage("%s needs one argument, the %s; see: %[1]s --help", c.Command.HelpName, what)
 	}
 	return c.Args().First(), nil
 }
