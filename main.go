@@ -51,11 +51,15 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	a := app()
-	err := a.RunContext(ctx, admin.FlagsFirst(a, os.Args))
+	args := admin.FlagsFirst(a, os.Args)
+	err := admin.CheckArguments(a, args)
+	if err == nil {
+		err = a.RunContext(ctx, args)
+	}
 	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return
 	}
-	fmt.Fprintln(os.Stderr, "skerry:", err)
+	fmt.Fprintln(os.Stderr, "skerry:", admin.Plain(err))
 	os.Exit(exitCode(err))
 }
 
@@ -90,17 +94,18 @@ func app() *cli.App {
 		a.Name = "kubectl skerry"
 	}
 	for _, c := range a.Commands {
-		noUsageOnError(c)
+		noUsageOnError(c, a.Name)
 	}
 	return a
 }
 
-func noUsageOnError(c *cli.Command) {
+func noUsageOnError(c *cli.Command, path string) {
+	path += " " + c.Name
 	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
-		return admin.Usage("%s; see: skerry %s --help", err, c.Name)
+		return admin.Usage("%s; see: %s --help", err, path)
 	}
 	for _, sub := range c.Subcommands {
-		noUsageOnError(sub)
+		noUsageOnError(sub, path)
 	}
 }
 

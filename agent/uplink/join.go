@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/netreason"
 	"skerry.dev/skerry/tunnel/ondemand"
 )
 
@@ -32,8 +33,21 @@ func (u *uplink) join(ctx context.Context) error {
 		case enroll.Refused(err):
 			return fmt.Errorf("%w: %w", ErrRefused, err)
 		}
-		u.explain(err)
-		ondemand.Pause(ctx, fullJitter(failures, longestWait))
+		wait := fullJitter(failures, longestWait)
+		u.cannotJoin(err, wait)
+		ondemand.Pause(ctx, wait)
+	}
+}
+
+// cannotJoin logs why the site has not joined, each reason now and then.
+func (u *uplink) cannotJoin(err error, wait time.Duration) {
+	why, network := netreason.Of(err)
+	if !network || len(u.parents) > 1 { // each parent has its reason
+		why = err.Error()
+	}
+	if text, ok := u.explained.allow(errors.New(why), time.Now()); ok {
+		u.Log.Warn(fmt.Sprintf("cannot join: %s; retrying in %d s", text, max(1, int(wait.Round(time.Second).Seconds()))),
+			"parent", u.Parents)
 	}
 }
 

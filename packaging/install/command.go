@@ -120,7 +120,7 @@ func Command(usage func(format string, args ...any) error) *cli.Command {
 
 // filesCommand is the hidden `skerry install files DIR`, which make package calls.
 func filesCommand() *cli.Command {
-	return &cli.Command{Name: "files", Hidden: true, Action: func(c *cli.Context) error {
+	return &cli.Command{Name: "files", Hidden: true, ArgsUsage: "DIR", Action: func(c *cli.Context) error {
 		if c.NArg() != 1 {
 			return errors.New("skerry install files needs a directory")
 		}

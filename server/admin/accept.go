@@ -197,7 +197,7 @@ func confirm(o AcceptOptions, n int) error {
 	}
 	in, ok := o.In.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
-		return Usage("nobody can be asked here: give --yes to accept this, or --dry-run to only look")
+		return Usage("not a terminal: add --yes or --dry-run")
 	}
 	fmt.Fprintf(os.Stderr, "Accept this for %d site(s)? [y/N] ", n)
 	answer, err := bufio.NewReader(in).ReadString('\n')
@@ -233,14 +233,14 @@ func (c *center) accept(ctx context.Context, o AcceptOptions, held []*heldTarget
 	defer cancel()
 	var behind []string
 	for _, h := range held {
-		what := "is accepted and will be done when the site is connected again"
+		what := "accepted; it is done when the site connects again"
 		if h.Connected {
 			is, err := c.awaitAccepted(deadline, h)
 			if err != nil {
 				return err
 			}
 			if h.Done = is == nil; h.Done {
-				what = "is accepted and under way"
+				what = accepted(h)
 			} else {
 				what = "was accepted, but " + o.Wait.String() + " later the site holds still, perhaps something else: look again"
 				behind = append(behind, h.Name)
@@ -257,6 +257,14 @@ func (c *center) accept(ctx context.Context, o AcceptOptions, held []*heldTarget
 		)
 	}
 	return nil
+}
+
+// accepted says what a site that was held has to do now.
+func accepted(h *heldTarget) string {
+	if h.Deletions == 0 {
+		return fmt.Sprintf("accepted; %d changes left", h.Changes+h.Additions)
+	}
+	return fmt.Sprintf("accepted; %d deletions left", h.Deletions)
 }
 
 // awaitAccepted waits until the site does not hold any more what was accepted. It returns what it

@@ -3,6 +3,7 @@ package admin
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -54,6 +55,7 @@ func open(path string) (*center, error) {
 	config.Host = u.String()
 	config.UserAgent = "skerry"
 	config.QPS, config.Burst = -1, -1
+	config.Wrap(func(next http.RoundTripper) http.RoundTripper { return reaching{file.CurrentContext, next} })
 	root, err := dynamic.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("use kubeconfig %s: %w", path, err)

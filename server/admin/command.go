@@ -3,6 +3,7 @@ package admin
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -39,7 +40,7 @@ func OutputFlag(formats string) cli.Flag {
 // OneArgument returns the command's only argument.
 func OneArgument(c *cli.Context, what string) (string, error) {
 	if c.NArg() != 1 {
-		return "", Usage("skerry %s needs one argument, the %s; see: skerry %[1]s --help", c.Command.FullName(), what)
+		return "", Usage("%s needs one argument, the %s; see: %[1]s --help", c.Command.HelpName, what)
 	}
 	return c.Args().First(), nil
 }
@@ -156,17 +157,20 @@ func named(commands []*cli.Command, name string) *cli.Command {
 }
 
 func takesValue(flags []cli.Flag, arg string) bool {
-	name := strings.TrimLeft(arg, "-")
-	if strings.Contains(name, "=") {
+	if strings.Contains(arg, "=") {
 		return false
 	}
+	doc, ok := flagNamed(flags, arg).(cli.DocGenerationFlag)
+	return ok && doc.TakesValue()
+}
+
+// flagNamed is the flag that an argument such as --name, -n or --name=x means, nil for none.
+func flagNamed(flags []cli.Flag, arg string) cli.Flag {
+	name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
 	for _, f := range flags {
-		for _, n := range f.Names() {
-			if n == name {
-				doc, ok := f.(cli.DocGenerationFlag)
-				return ok && doc.TakesValue()
-			}
+		if slices.Contains(f.Names(), name) {
+			return f
 		}
 	}
-	return false
+	return nil
 }

@@ -40,6 +40,9 @@ type ImportOptions struct {
 // written; an import that was interrupted goes on when it is started again. Memory does not grow
 // with the space, but for the UIDs of owners.
 func ImportSpace(ctx context.Context, o ImportOptions) error {
+	if err := checkSpaceName(o.Name); err != nil {
+		return err
+	}
 	c, err := open(o.Kubeconfig)
 	if err != nil {
 		return err

@@ -16,6 +16,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apimachinery/pkg/util/validation"
 	"sigs.k8s.io/yaml"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -44,6 +45,9 @@ type CreateSpaceOptions struct {
 
 // CreateSpace creates a Space and waits until it is ready.
 func CreateSpace(ctx context.Context, o CreateSpaceOptions) error {
+	if err := checkSpaceName(o.Name); err != nil {
+		return err
+	}
 	c, err := open(o.Kubeconfig)
 	if err != nil {
 		return err
@@ -82,6 +86,17 @@ func CreateSpace(ctx context.Context, o CreateSpaceOptions) error {
 	fmt.Fprintf(o.Out, "space.skerry.dev/%s created%s\n", o.Name, suffix)
 	if !o.DryRun {
 		fmt.Fprintf(o.Out, "Its kube API: %s\nUse it:       skerry space use %s\n", c.spaceURL(o.Name), o.Name)
+	}
+	return nil
+}
+
+// checkSpaceName refuses names that the center would refuse, before anything is asked.
+func checkSpaceName(name string) error {
+	if len(validation.IsDNS1123Label(name)) > 0 {
+		return Usage("space name %q: use lower-case letters, digits and '-', at most 63", name)
+	}
+	if name == v1alpha1.RootSpace {
+		return Usage("space name %q: it is the admin's own space and always exists; use another name", name)
 	}
 	return nil
 }

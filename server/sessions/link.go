@@ -47,9 +47,9 @@ func (d *Server) Metered(target string) bool {
 // until says for people when what is held back will go.
 func (p policy) until() string {
 	if p.said == "" {
-		return "the next day begins (00:00 UTC)"
+		return "at 00:00 UTC"
 	}
-	return "the quiet hours (" + p.said + ") or the next day (00:00 UTC) begin"
+	return "in the quiet hours (" + p.said + ") or at 00:00 UTC"
 }
 
 // quietHours are minutes of the day in UTC. The zero value is never.
@@ -120,8 +120,7 @@ func budget(st *v1alpha1.SyncTarget, p policy, now tunnel.Link) {
 			v1alpha1.ConditionWithinBudget,
 			metav1.ConditionFalse,
 			"BudgetUsed",
-			"spec.link.bytesPerDay is used up. Changes made in the spaces, errors, "+
-				"changed conditions and deletions cross all the same; other statuses, Pods and events wait until "+p.until(),
+			"daily budget used; statuses of Pods resume "+p.until(),
 		)
 	default:
 		set(st, v1alpha1.ConditionWithinBudget, metav1.ConditionTrue, "BytesLeft", "nothing is held back on the link")

@@ -65,7 +65,7 @@ func (s *sender) moved(it wire.Item, e store.Entry) bool {
 	}
 	if !s.warned {
 		s.warned = true
-		s.log.Warn("the hash in the feed is not that of the body; compares will find it different",
+		s.log.Debug("the hash in the feed is not that of the body; compares will find it different",
 			"key", e.Key.String())
 	}
 	return false
