@@ -174,7 +174,7 @@ func TestThousandStreamsKilled(t *testing.T) {
 			s.Cancel()
 		}
 		within(t, "the end of all", func() bool {
-			return runtime.NumGoroutine() <= before && w.budget.Used() <= 8<<20 && w.conns[0].Streams() == 0
+			return runtime.NumGoroutine() <= before && w.budget.Used() <= 8<<20 && w.first().Streams() == 0
 		})
 		if err := says(w.open(t), "last"); err != nil {
 			t.Error(err)
@@ -246,7 +246,7 @@ func TestUpwardStreamsNeedAHandler(t *testing.T) {
 		if err := says(w.open(t), "first"); err != nil {
 			t.Fatal(err)
 		}
-		s, err := w.conns[0].OpenStream(t.Context())
+		s, err := w.first().OpenStream(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -272,7 +272,7 @@ func TestUpwardStreams(t *testing.T) {
 	if err := says(w.open(t), "first"); err != nil {
 		t.Fatal(err)
 	}
-	s, err := w.conns[0].OpenStream(t.Context())
+	s, err := w.first().OpenStream(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -41,7 +41,7 @@ func TestNumberIsNotReplayed(t *testing.T) {
 		if err := w.come(tunnel.NewNumber()); err == nil {
 			t.Error("a number was taken that nobody gave")
 		}
-		w.conns[0].Close(nil)
+		w.first().Close(nil)
 		within(t, "the end", func() bool { return len(w.ended()) == 1 })
 		if err := w.come(w.numbers[0]); err == nil {
 			t.Error("a number was taken again after its connection")
@@ -159,7 +159,7 @@ func TestFloodOfUnasked(t *testing.T) {
 			for range 50 {
 				_ = w.come(tunnel.NewNumber())
 			}
-			w.conns[0].Close(nil)
+			w.first().Close(nil)
 			within(t, "the end of all goroutines", func() bool { return runtime.NumGoroutine() <= before })
 		})
 	}
@@ -180,7 +180,7 @@ func TestRemoval(t *testing.T) {
 			tunnel.ErrRemoved,
 			func(who tunnel.Identity) bool { return who.Target == w.who.Target },
 		)
-		if err := w.conns[0].Err(); err != nil {
+		if err := w.first().Err(); err != nil {
 			t.Errorf("ended although its holder stays: %v", err)
 		}
 		nobody := func(tunnel.Identity) bool { return false }

@@ -26,7 +26,7 @@ func TestUnusedConnectionIsClosed(t *testing.T) {
 		}
 		before := w.meter.Total(0) + w.meter.Total(1)
 		time.Sleep(3 * time.Hour)
-		if err := w.conns[0].Err(); err != nil {
+		if err := w.first().Err(); err != nil {
 			t.Fatalf("a silent stream: %v", err)
 		}
 		if n := w.meter.Total(0) + w.meter.Total(1) - before; n > 3*3600/3*4*2 {
@@ -34,14 +34,14 @@ func TestUnusedConnectionIsClosed(t *testing.T) {
 		}
 		s.Cancel()
 		time.Sleep(59 * time.Second)
-		if err := w.conns[0].Err(); err != nil {
+		if err := w.first().Err(); err != nil {
 			t.Errorf("after 59 s: %v", err)
 		}
 		if err := says(w.open(t), "again"); err != nil {
 			t.Error(err)
 		}
 		time.Sleep(59 * time.Second)
-		if err := w.conns[0].Err(); err != nil {
+		if err := w.first().Err(); err != nil {
 			t.Errorf("after 59 s more: %v", err)
 		}
 		time.Sleep(2 * time.Second)

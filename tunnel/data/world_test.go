@@ -114,6 +114,13 @@ func (w *world) tryConnect(n tunnel.Number) error {
 	return nil
 }
 
+// first is the first connection of the child.
+func (w *world) first() *mux.Conn {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.conns[0]
+}
+
 // ended are the ends of the child's connections.
 func (w *world) ended() []error {
 	w.mu.Lock()
