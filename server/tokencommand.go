@@ -68,6 +68,7 @@ func TokenCommand() *cli.Command {
 			Action: list,
 			Flags:  admin.ClientFlags(admin.ListFlag()),
 		},
-		{Name: "revoke", Aliases: []string{"delete"}, Usage: "make a token useless", ArgsUsage: "ID", Action: revoke, Flags: admin.ClientFlags()},
+		{Name: "revoke", Aliases: []string{"delete"}, Usage: "make a token useless", ArgsUsage: "ID", Action: revoke,
+			Flags: admin.ClientFlags()},
 	}}
 }

@@ -105,7 +105,8 @@ func SpaceCommand() *cli.Command {
 			Flags:     ClientFlags(atFlag()),
 			Action:    use,
 		},
-		deleteCommand(), kubeconfigCommand(), grantCommand(), revokeCommand(), usersCommand(), exportCommand(), importCommand(),
+		deleteCommand(),
+		kubeconfigCommand(), grantCommand(), revokeCommand(), usersCommand(), exportCommand(), importCommand(),
 	}}
 }
 
