@@ -66,8 +66,9 @@ func TokenCommand() *cli.Command {
 			Name:   "list",
 			Usage:  "list the tokens; secrets are not kept and cannot be shown",
 			Action: list,
-			Flags:  admin.ClientFlags(admin.OutputFlag("json")),
+			Flags:  admin.ClientFlags(admin.ListFlag()),
 		},
-		{Name: "revoke", Usage: "make a token useless", ArgsUsage: "ID", Action: revoke, Flags: admin.ClientFlags()},
+		{Name: "revoke", Aliases: []string{"delete"}, Usage: "make a token useless", ArgsUsage: "ID", Action: revoke,
+			Flags: admin.ClientFlags()},
 	}}
 }

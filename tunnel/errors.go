@@ -35,6 +35,12 @@ var (
 	ErrProtocol = errors.New("the other side broke the protocol")
 )
 
+// ErrStreamCanceled is the error of a stream that the other side has canceled.
+var ErrStreamCanceled = errors.New("canceled by the other side")
+
+// errChildStopped is why a session ended whose child canceled its streams and gave no reason.
+var errChildStopped = errors.New("agent stopped")
+
 // The codes of the reasons on the wire. 0 is a close without a reason.
 var reasons = []error{
 	nil,

@@ -131,6 +131,9 @@ func (p *parent) ended(err error) {
 		p.commanding.End()
 	}
 	err = whyEnded(p.conn, context.Cause(p.outer))
+	if errors.Is(err, ErrStreamCanceled) {
+		err = errChildStopped
+	}
 	p.Meter.Ended(link{p.conn}, endOf(err))
 	err = errors.Join(err, p.conn.Close(drainReason(err)))
 	p.end()

@@ -42,12 +42,12 @@ func (u *uplink) join(ctx context.Context) error {
 // cannotJoin logs why the site has not joined, each reason now and then.
 func (u *uplink) cannotJoin(err error, wait time.Duration) {
 	why, network := netreason.Of(err)
-	if !network || len(u.parents) > 1 { // each parent has its reason
+	if !network || len(u.parents) > 1 || u.Proxy.Uses(u.parents[0].hostPort) { // err says whom
 		why = err.Error()
 	}
 	if text, ok := u.explained.allow(errors.New(why), time.Now()); ok {
-		u.Log.Warn(fmt.Sprintf("cannot join: %s; retrying in %d s", text, max(1, int(wait.Round(time.Second).Seconds()))),
-			"parent", u.Parents)
+		seconds := max(1, int(wait.Round(time.Second).Seconds()))
+		u.Log.Warn(fmt.Sprintf("cannot join: %s; retrying in %d s", text, seconds), "parent", u.Parents)
 	}
 }
 

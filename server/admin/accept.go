@@ -189,17 +189,22 @@ func show(w io.Writer, held []*heldTarget) {
 }
 
 // errNotConfirmed is returned when the admin did not say yes.
-var errNotConfirmed = errors.New("not confirmed; nothing was accepted")
+var errNotConfirmed = errors.New("not confirmed; nothing was changed")
 
 func confirm(o AcceptOptions, n int) error {
 	if o.Yes {
 		return nil
 	}
-	in, ok := o.In.(*os.File)
+	return ask(o.In, fmt.Sprintf("Accept this for %d site(s)?", n))
+}
+
+// ask has a person at a terminal confirm; it is nil only for a yes.
+func ask(from io.Reader, question string) error {
+	in, ok := from.(*os.File)
 	if !ok || !term.IsTerminal(int(in.Fd())) {
 		return Usage("not a terminal: add --yes or --dry-run")
 	}
-	fmt.Fprintf(os.Stderr, "Accept this for %d site(s)? [y/N] ", n)
+	fmt.Fprintf(os.Stderr, "%s [y/N] ", question)
 	answer, err := bufio.NewReader(in).ReadString('\n')
 	if err != nil || !strings.HasPrefix(strings.ToLower(strings.TrimSpace(answer)), "y") {
 		return errNotConfirmed

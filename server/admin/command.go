@@ -48,7 +48,7 @@ func OneArgument(c *cli.Context, what string) (string, error) {
 // StatusCommand is `skerry status`.
 func StatusCommand() *cli.Command {
 	return &cli.Command{Name: "status", Usage: "show the sites, what is behind and since when",
-		Flags:  ClientFlags(OutputFlag("wide, json, yaml or name")),
+		Flags:  ClientFlags(ListFlag()),
 		Action: func(c *cli.Context) error { return Status(c.Context, listOptions(c)) }}
 }
 
@@ -74,7 +74,7 @@ func SpaceCommand() *cli.Command {
 		}
 		return UseSpace(c.Context, c.String("kubeconfig"), name, c.String("at"), c.App.Writer)
 	}
-	return &cli.Command{Name: "space", Usage: "create, list, use and move spaces", Subcommands: []*cli.Command{
+	return &cli.Command{Name: "space", Usage: "create, list, use, move and delete spaces", Subcommands: []*cli.Command{
 		{
 			Name:      "create",
 			Usage:     "create a space",
@@ -95,7 +95,7 @@ func SpaceCommand() *cli.Command {
 				&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},
 			),
 		},
-		{Name: "list", Usage: "list the spaces", Flags: ClientFlags(OutputFlag("name, json or yaml")),
+		{Name: "list", Usage: "list the spaces", Flags: ClientFlags(ListFlag()),
 			Action: func(c *cli.Context) error { return ListSpaces(c.Context, listOptions(c)) }},
 		{
 			Name: "use",
@@ -105,6 +105,7 @@ func SpaceCommand() *cli.Command {
 			Flags:     ClientFlags(atFlag()),
 			Action:    use,
 		},
+		deleteCommand(),
 		kubeconfigCommand(), grantCommand(), revokeCommand(), usersCommand(), exportCommand(), importCommand(),
 	}}
 }

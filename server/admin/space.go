@@ -126,22 +126,36 @@ func (c *center) waitReady(ctx context.Context, name string, wait time.Duration)
 // ListOptions say how to list.
 type ListOptions struct {
 	Kubeconfig string
-	Output     string // "", "name", "json" or "yaml"
+	Output     string // "", or one of listFormats
 	Out        io.Writer
 }
 
-// ListSpaces prints the spaces.
+// ListSpaces prints the spaces; wide, also what they hold and what deleting them does.
 func ListSpaces(ctx context.Context, o ListOptions) error {
 	list, err := listRoot(ctx, o, spaces)
 	if err != nil || list == nil {
 		return err
 	}
 	w := tabwriter.NewWriter(o.Out, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(w, "NAME\tREADY\tURL\tAGE")
+	_, wide := isTable(o.Output)
+	fmt.Fprint(w, "NAME\tREADY\tURL\tAGE")
+	if wide {
+		fmt.Fprint(w, "\tOBJECTS\tDELETION-POLICY")
+	}
+	fmt.Fprintln(w)
 	for _, s := range list {
 		ready, _ := condition(s.Object, v1alpha1.ConditionReady)
 		u, _, _ := unstructured.NestedString(s.Object, "status", "url")
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\n", s.GetName(), orElse(ready, "Unknown"), u, age(s.GetCreationTimestamp()))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s", s.GetName(), orElse(ready, "Unknown"), u, age(s.GetCreationTimestamp()))
+		if wide {
+			objects, policy := "-", ""
+			if n, known, _ := unstructured.NestedInt64(s.Object, "status", "usage", "objects"); known {
+				objects = fmt.Sprint(n)
+			}
+			policy, _, _ = unstructured.NestedString(s.Object, "spec", "deletionPolicy")
+			fmt.Fprintf(w, "\t%s\t%s", objects, orElse(policy, string(v1alpha1.DeletionRetain)))
+		}
+		fmt.Fprintln(w)
 	}
 	return w.Flush()
 }
@@ -153,6 +167,9 @@ func listRoot(
 	o ListOptions,
 	kind schema.GroupVersionResource,
 ) ([]unstructured.Unstructured, error) {
+	if err := checkListOutput(o.Output); err != nil {
+		return nil, err
+	}
 	c, err := open(o.Kubeconfig)
 	if err != nil {
 		return nil, err
@@ -162,17 +179,15 @@ func listRoot(
 		return nil, fmt.Errorf("list %s: %w", kind.Resource, err)
 	}
 	sort.Slice(list.Items, func(i, j int) bool { return list.Items[i].GetName() < list.Items[j].GetName() })
-	switch o.Output {
-	case "":
+	if table, _ := isTable(o.Output); table {
 		return list.Items, nil
-	case "name":
-		for _, s := range list.Items {
-			fmt.Fprintln(o.Out, strings.TrimSuffix(kind.Resource, "s")+".skerry.dev/"+s.GetName())
-		}
-		return nil, nil
-	default:
-		return nil, printObject(o.Out, o.Output, "", list.UnstructuredContent())
 	}
+	return nil, printData(o.Out, o.Output, list.UnstructuredContent(), func() (names []string) {
+		for _, s := range list.Items {
+			names = append(names, strings.TrimSuffix(kind.Resource, "s")+".skerry.dev/"+s.GetName())
+		}
+		return names
+	})
 }
 
 // UseSpace adds a context for the space, or its view at a path of targets, to the caller's

@@ -18,39 +18,9 @@ import (
 // Status prints the center's direct children: who is connected, what is behind and since when;
 // wide, also what crossed their links today.
 func Status(ctx context.Context, o ListOptions) error {
-	wide := o.Output == "wide"
-	if wide {
-		o.Output = ""
-	}
-	list, err := listRoot(ctx, o, syncTargets)
-	if err != nil || list == nil {
-		return err
-	}
-	if len(list) == 0 {
-		fmt.Fprintln(o.Out, "No site has joined yet. Make a token with: skerry token create")
-		return unknownAgents(ctx, o)
-	}
-	now := time.Now()
-	w := tabwriter.NewWriter(o.Out, 0, 8, 3, ' ', 0)
-	fmt.Fprint(w, "NAME\tCONNECTED\tSYNCED\tKIND\tBELOW\tDESIRED\tAPPLIED\tREFUSED\tLAST-SEEN\tVERSION\tTRANSPORT")
-	if wide {
-		fmt.Fprint(w, "\tLINK\tDOWN-TODAY\tUP-TODAY\tPENDING")
-	}
-	fmt.Fprintln(w)
 	var found problems
-	for i := range list {
-		var t v1alpha1.SyncTarget
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list[i].Object, &t); err != nil {
-			return fmt.Errorf("read site %s: %w", list[i].GetName(), err)
-		}
-		fmt.Fprint(w, columns(&t, list[i].Object, now))
-		if wide {
-			fmt.Fprint(w, linkColumns(list[i].Object, now))
-		}
-		fmt.Fprintln(w)
-		found.of(&t, now)
-	}
-	if err := w.Flush(); err != nil {
+	below, err := targetTable(ctx, o, &found)
+	if err != nil || !below {
 		return err
 	}
 	if c, err := open(o.Kubeconfig); err == nil {
@@ -65,6 +35,46 @@ func Status(ctx context.Context, o ListOptions) error {
 		fmt.Fprintln(o.Out, p)
 	}
 	return unknownAgents(ctx, o)
+}
+
+// ListTargets prints the center's direct children as Status does, without what is said below.
+func ListTargets(ctx context.Context, o ListOptions) error {
+	_, err := targetTable(ctx, o, &problems{})
+	return err
+}
+
+// targetTable prints a table of the targets and adds to found what is wrong with them. It is false
+// where no problems are to be printed below it: there are no targets, or it is no table.
+func targetTable(ctx context.Context, o ListOptions, found *problems) (below bool, err error) {
+	list, err := listRoot(ctx, o, syncTargets)
+	if err != nil || list == nil {
+		return false, err
+	}
+	if len(list) == 0 {
+		fmt.Fprintln(o.Out, "No site has joined yet. Make a token with: skerry token create")
+		return false, unknownAgents(ctx, o)
+	}
+	_, wide := isTable(o.Output)
+	now := time.Now()
+	w := tabwriter.NewWriter(o.Out, 0, 8, 3, ' ', 0)
+	fmt.Fprint(w, "NAME\tCONNECTED\tSYNCED\tKIND\tBELOW\tDESIRED\tAPPLIED\tREFUSED\tLAST-SEEN\tVERSION\tTRANSPORT")
+	if wide {
+		fmt.Fprint(w, "\tLINK\tDOWN-TODAY\tUP-TODAY\tPENDING")
+	}
+	fmt.Fprintln(w)
+	for i := range list {
+		var t v1alpha1.SyncTarget
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(list[i].Object, &t); err != nil {
+			return false, fmt.Errorf("read site %s: %w", list[i].GetName(), err)
+		}
+		fmt.Fprint(w, columns(&t, list[i].Object, now))
+		if wide {
+			fmt.Fprint(w, linkColumns(list[i].Object, now))
+		}
+		fmt.Fprintln(w)
+		found.of(&t, now)
+	}
+	return true, w.Flush()
 }
 
 // columns are the columns of a target but for those of its link.

@@ -43,8 +43,11 @@ func TargetCommand() *cli.Command {
 	)
 	return &cli.Command{
 		Name:  "target",
-		Usage: "let sites go, keep them out, and confirm what they hold back",
+		Usage: "list sites, let them go, keep them out, and confirm what they hold back",
 		Subcommands: []*cli.Command{
+			{Name: "list", Usage: "list the sites; what is wrong with them says: skerry status",
+				Flags:  ClientFlags(ListFlag()),
+				Action: func(c *cli.Context) error { return ListTargets(c.Context, listOptions(c)) }},
 			acceptCommand(),
 			removeCommand(),
 			{

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/rest"
 )
@@ -53,18 +54,23 @@ type Token struct {
 	UsedBy  string            `json:"usedBy,omitempty"`
 }
 
-// PrintTokens prints a table of tokens, or JSON.
+// PrintTokens prints a table of tokens, or what a program reads of them; a name is a token's id.
 func PrintTokens(w io.Writer, output string, tokens []Token) error {
-	if output == "json" {
-		e := json.NewEncoder(w)
-		e.SetIndent("", "    ")
-		return e.Encode(tokens)
-	}
-	if output != "" {
-		return fmt.Errorf("unknown output format %q: use json", output)
+	table, wide := isTable(output)
+	if !table {
+		return printData(w, output, tokens, func() (ids []string) {
+			for _, k := range tokens {
+				ids = append(ids, k.ID)
+			}
+			return ids
+		})
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(t, "ID\tSTATE\tUSED-BY\tEXPIRES")
+	fmt.Fprint(t, "ID\tSTATE\tUSED-BY\tEXPIRES")
+	if wide {
+		fmt.Fprint(t, "\tLABELS")
+	}
+	fmt.Fprintln(t)
 	for _, k := range tokens {
 		state := "unused"
 		switch {
@@ -73,7 +79,11 @@ func PrintTokens(w io.Writer, output string, tokens []Token) error {
 		case time.Now().After(k.Expires):
 			state = "expired"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\n", k.ID, state, orElse(k.UsedBy, "-"), k.Expires.Local().Format(time.DateTime))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s", k.ID, state, orElse(k.UsedBy, "-"), k.Expires.Local().Format(time.DateTime))
+		if wide {
+			fmt.Fprintf(t, "\t%s", orElse(labels.FormatLabels(k.Labels), "-"))
+		}
+		fmt.Fprintln(t)
 	}
 	return t.Flush()
 }

@@ -119,5 +119,5 @@ func usersCommand() *cli.Command {
 		return ListUsers(c.Context, name, listOptions(c))
 	}
 	return &cli.Command{Name: "users", Usage: "list who has which role in a space", ArgsUsage: "SPACE", Action: action,
-		Flags: ClientFlags(OutputFlag("json"))}
+		Flags: ClientFlags(ListFlag())}
 }

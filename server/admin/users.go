@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -133,6 +132,9 @@ type User struct {
 
 // ListUsers prints who has which role in a space.
 func ListUsers(ctx context.Context, space string, o ListOptions) error {
+	if err := checkListOutput(o.Output); err != nil {
+		return err
+	}
 	u, err := openUsers(ctx, o.Kubeconfig, space, false)
 	if err != nil {
 		return err
@@ -141,17 +143,21 @@ func ListUsers(ctx context.Context, space string, o ListOptions) error {
 	if err != nil {
 		return err
 	}
-	switch o.Output {
-	case "json":
-		e := json.NewEncoder(o.Out)
-		e.SetIndent("", "    ")
-		return e.Encode(list)
-	case "":
-	default:
-		return Usage("unknown output format %q: use json", o.Output)
+	table, wide := isTable(o.Output)
+	if !table {
+		return printData(o.Out, o.Output, list, func() (names []string) {
+			for _, x := range list {
+				names = append(names, x.User)
+			}
+			return slices.Compact(names)
+		})
 	}
 	w := tabwriter.NewWriter(o.Out, 0, 8, 3, ' ', 0)
-	fmt.Fprintln(w, "USER\tROLE\tNAMESPACE\tKUBECONFIG\tBINDING")
+	fmt.Fprint(w, "USER\tROLE\tNAMESPACE\tKUBECONFIG\tBINDING")
+	if wide {
+		fmt.Fprint(w, "\tGRANTED")
+	}
+	fmt.Fprintln(w)
 	for _, x := range list {
 		account := "-"
 		if x.Account {
@@ -159,13 +165,17 @@ func ListUsers(ctx context.Context, space string, o ListOptions) error {
 		}
 		fmt.Fprintf(
 			w,
-			"%s\t%s\t%s\t%s\t%s\n",
+			"%s\t%s\t%s\t%s\t%s",
 			x.User,
 			orElse(x.Role, "-"),
 			orElse(x.Namespace, "*"),
 			account,
 			orElse(x.Binding, "-"),
 		)
+		if wide {
+			fmt.Fprintf(w, "\t%t", x.Granted)
+		}
+		fmt.Fprintln(w)
 	}
 	return w.Flush()
 }

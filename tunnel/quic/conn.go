@@ -130,6 +130,25 @@ func (c *conn) Close(reason error) error {
 // stream is a QUIC stream whose Cancel ends both halves.
 type stream struct{ *quicgo.Stream }
 
+func (s stream) Read(p []byte) (int, error) {
+	n, err := s.Stream.Read(p)
+	return n, canceled(err)
+}
+
+func (s stream) Write(p []byte) (int, error) {
+	n, err := s.Stream.Write(p)
+	return n, canceled(err)
+}
+
+// canceled makes the error of a stream that the other side has canceled tunnel.ErrStreamCanceled.
+func canceled(err error) error {
+	var reset *quicgo.StreamError
+	if errors.As(err, &reset) && reset.Remote && reset.ErrorCode == streamCancelled {
+		return fmt.Errorf("%w: %w", tunnel.ErrStreamCanceled, err)
+	}
+	return err
+}
+
 func (s stream) Cancel() {
 	s.CancelRead(streamCancelled)
 	s.CancelWrite(streamCancelled)

@@ -95,6 +95,29 @@ func TestConn(t *testing.T) {
 	tunneltest.Run(t, func(t *testing.T) (child, parent tunnel.Conn) { return s.pair(t) })
 }
 
+// A stream that the other side cancels says so in words of the tunnel.
+func TestCanceledStream(t *testing.T) {
+	child, parent := newSite(t).pair(t)
+	out, err := child.OpenStream(t.Context())
+	if err == nil {
+		_, err = out.Write([]byte("x"))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := parent.AcceptStream(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	out.Cancel()
+	for err == nil {
+		_, err = in.Read(make([]byte, 1))
+	}
+	if !errors.Is(err, tunnel.ErrStreamCanceled) {
+		t.Errorf("a read of a canceled stream: %v", err)
+	}
+}
+
 func TestStrangersAreRefused(t *testing.T) {
 	s := newSite(t)
 	s.RefusesStrangers(t, s.listener.Accept, func(config *tls.Config) (tunnel.Conn, error) { return s.dial(t, config) })

@@ -1,0 +1,133 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+// command runs a command line against a center whose API is answered by serve.
+func command(t *testing.T, serve http.HandlerFunc, line string) (string, error) {
+	t.Helper()
+	center := httptest.NewServer(serve)
+	defer center.Close()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(`{"apiVersion":"v1","kind":"Config","current-context":"root",
+		"clusters":[{"name":"c","cluster":{"server":"`+center.URL+`"}}],
+		"contexts":[{"name":"root","context":{"cluster":"c"}}]}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	app := &cli.App{Name: "skerry", Writer: &out, ExitErrHandler: func(*cli.Context, error) {},
+		Commands: []*cli.Command{SpaceCommand(), StatusCommand(), TargetCommand()}}
+	err := app.RunContext(context.Background(),
+		FlagsFirst(app, append(strings.Fields("skerry "+line), "--kubeconfig", kubeconfig)))
+	return out.String(), err
+}
+
+func TestListFormats(t *testing.T) {
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		kind, status := "Space", `{"usage":{"objects":7}}`
+		switch {
+		case strings.HasSuffix(r.URL.Path, "synctargets"):
+			kind, status = "SyncTarget", `{}`
+		case !strings.HasSuffix(r.URL.Path, "spaces"):
+			http.NotFound(w, r)
+			return
+		}
+		fmt.Fprintf(w, `{"apiVersion":"skerry.dev/v1alpha1","kind":"%[1]sList","metadata":{},"items":[
+			{"apiVersion":"skerry.dev/v1alpha1","kind":"%[1]s","metadata":{"name":"one"},"status":%[2]s}]}`, kind, status)
+	}
+	for line, want := range map[string]string{
+		"space list":           "NAME READY URL AGE one Unknown <unknown>",
+		"space list -o table":  "NAME READY URL AGE one Unknown <unknown>",
+		"space list -o wide":   "NAME READY URL AGE OBJECTS DELETION-POLICY one Unknown <unknown> 7 Retain",
+		"space list -o name":   "space.skerry.dev/one",
+		"target list -o name":  "synctarget.skerry.dev/one",
+		"target list":          "NAME CONNECTED SYNCED KIND BELOW DESIRED APPLIED REFUSED LAST-SEEN VERSION TRANSPORT one",
+		"target list -o wide":  "LINK DOWN-TODAY UP-TODAY PENDING one",
+		"target list -o json":  `"kind": "SyncTargetList"`,
+		"target list -o yaml":  "kind: SyncTargetList",
+		"status -o table":      "one is not connected: its agent has not dialled yet",
+		"space list -o nosuch": `-o "nosuch": use table, wide, json, yaml or name`,
+		"target list -o xml":   `-o "xml": use table, wide, json, yaml or name`,
+	} {
+		out, err := command(t, serve, line)
+		if err != nil && !errors.Is(err, ErrUsage) {
+			t.Errorf("skerry %s: %v", line, err)
+		}
+		if got := strings.Join(strings.Fields(out+text(err)), " "); !strings.Contains(got, want) {
+			t.Errorf("skerry %s\n got %s\nwant %s", line, got, want)
+		}
+	}
+	if out, _ := command(t, serve, "target list"); strings.Contains(out, "is not connected") {
+		t.Errorf("target list says what is wrong:\n%s", out)
+	}
+	tokens := []Token{{ID: "abc", Expires: time.Now().Add(time.Hour), Labels: map[string]string{"tier": "edge"}}}
+	for output, want := range map[string]string{"name": "abc\n", "wide": "tier=edge", "yaml": "- expires:", "json": `"id": "abc"`} {
+		var out bytes.Buffer
+		if err := PrintTokens(&out, output, tokens); err != nil || !strings.Contains(out.String(), want) {
+			t.Errorf("token list -o %s: %v\n%s", output, err, &out)
+		}
+	}
+	if err := PrintTokens(io.Discard, "xml", tokens); !errors.Is(err, ErrUsage) {
+		t.Errorf("token list -o xml: %v", err)
+	}
+}
+
+func TestDeleteSpace(t *testing.T) {
+	for _, x := range []struct {
+		line, policy, want string
+		deletes            int
+	}{
+		{"space delete shop", "Delete", "not a terminal: add --yes or --dry-run", 0},
+		{"space delete root --yes", "Delete", "root is the admin's own space", 0},
+		{"space delete nosuch --yes", "Delete", `there is no space "nosuch"; see them with: skerry space list`, 0},
+		{"space delete shop --dry-run", "Delete", "goes with its 7 objects, and what runs of them at sites", 1},
+		{"space delete shop --dry-run", "Retain", `goes once its users' objects are deleted (deletionPolicy Retain)`, 1},
+		{"space delete shop --yes", "Delete", "space.skerry.dev/shop deleted", 1},
+		{"space delete shop --yes --wait 0", "Delete", "space.skerry.dev/shop is being deleted", 1},
+		{"space delete shop --yes --wait 100ms", "Retain", "is not deleted after 100ms: 3 objects are left", 1},
+	} {
+		var mu sync.Mutex
+		deletes, gone := 0, false
+		out, err := command(t, func(w http.ResponseWriter, r *http.Request) {
+			mu.Lock()
+			defer mu.Unlock()
+			w.Header().Set("Content-Type", "application/json")
+			if !strings.HasSuffix(r.URL.Path, "/spaces/shop") || gone {
+				w.WriteHeader(http.StatusNotFound)
+				fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
+				return
+			}
+			if r.Method == http.MethodDelete {
+				deletes++
+				body, _ := io.ReadAll(r.Body)
+				dry := bytes.Contains(body, []byte(`"dryRun":["All"]`))
+				if dry != strings.Contains(x.line, "--dry-run") || !bytes.Contains(body, []byte(`"uid":"u1"`)) {
+					t.Errorf("skerry %s deletes with %s", x.line, body)
+				}
+				gone = !dry && x.policy == "Delete"
+			}
+			fmt.Fprintf(w, `{"apiVersion":"skerry.dev/v1alpha1","kind":"Space","metadata":{"name":"shop","uid":"u1"},
+				"spec":{"deletionPolicy":%q},"status":{"usage":{"objects":7},
+				"conditions":[{"type":"Deleting","status":"False","message":"3 objects are left"}]}}`, x.policy)
+		}, x.line)
+		if got := out + text(err); !strings.Contains(got, x.want) || deletes != x.deletes {
+			t.Errorf("skerry %s (%s): %d deletions\n got %s\nwant %s", x.line, x.policy, deletes, got, x.want)
+		}
+	}
+}
