@@ -2,9 +2,12 @@ package agent
 
 import (
 	"encoding/json"
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
+	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
 )
 
@@ -152,6 +155,66 @@ func TestJobMadeAnewRunsAnew(t *testing.T) {
 	}
 	if deletions != 1 {
 		t.Errorf("%d deletions", deletions)
+	}
+}
+
+// Deleted and made anew in the space while the tombstone was overtaken, with a field that only a new
+// object may have otherwise: it is made anew here, and takes over the pods that it still selects.
+// Other changes that the target refuses remove nothing, and data is left.
+func TestWhatCannotBecomeItsSuccessorIsMadeAnew(t *testing.T) {
+	s := newSite(t)
+	set := func(name, selects, claims string) store.Entry {
+		labels := map[string]any{"app": selects}
+		spec := map[string]any{"selector": map[string]any{"matchLabels": labels}, "claims": claims}
+		of := map[string]any{"spec": spec}
+		return live("apps", "statefulsets", "apps/v1", "StatefulSet", "default", name, of)
+	}
+	claim := func(size string) store.Entry {
+		return live("", "persistentvolumeclaims", "v1", "PersistentVolumeClaim", "default", "data",
+			map[string]any{"spec": map[string]any{"size": size}})
+	}
+	other, same, changed := set("other", "a", "1"), set("same", "a", "1"), set("changed", "a", "1")
+	s.desire(other, same, changed, claim("2"))
+	s.settled()
+	<-s.observer.Ready()
+	uids := map[string]string{}
+	for _, name := range []string{"other", "same", "changed"} {
+		uids[name] = s.uid("apps", "statefulsets", "default", name)
+		s.api.Put("v1", "Pod", "default", name+"-0", owned(uids[name]))
+	}
+	dataUID := s.uid("", "persistentvolumeclaims", "default", "data")
+	var gone sync.Map
+	s.api.Refuse(func(method, plural, name string) *targettest.Refusal {
+		if method == http.MethodDelete {
+			gone.Store(name, true)
+		}
+		if _, free := gone.Load(name); free || plural != "statefulsets" && plural != "persistentvolumeclaims" {
+			return nil
+		}
+		return &targettest.Refusal{Code: 422, Reason: "Invalid", Message: "updates are forbidden"}
+	})
+	changed.Body = []byte(strings.Replace(string(changed.Body), `"claims":"1"`, `"claims":"2"`, 1))
+	changed.Hash = store.HashBody(changed.Generation, changed.Body)
+	other, same = anew(set("other", "b", "1")), anew(set("same", "a", "2"))
+	s.desire(other, same, changed, anew(claim("1")))
+	s.healthy(other)
+	s.healthy(same)
+	s.reported(changed, "Invalid")
+	s.reported(claim("1"), "Invalid")
+	for _, name := range []string{"other", "same"} {
+		if s.uid("apps", "statefulsets", "default", name) == uids[name] {
+			t.Errorf("%s was not made anew", name)
+		}
+	}
+	if s.uid("apps", "statefulsets", "default", "changed") != uids["changed"] ||
+		s.uid("", "persistentvolumeclaims", "default", "data") != dataUID {
+		t.Error("what was only changed, or holds data, was made anew")
+	}
+	if s.api.Object("", "pods", "default", "same-0") == nil {
+		t.Error("the successor has not got the pod that it selects")
+	}
+	if s.api.Object("", "pods", "default", "other-0") != nil {
+		t.Error("a pod that nobody selects has stayed")
 	}
 }
 

@@ -144,6 +144,9 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 	}
 	on.UID, on.Yield = t.record.UID, !t.policy.restores()
 	live, _, err := t.put(ctx, body, on)
+	if apierrors.IsInvalid(err) && t.madeAnew() {
+		return a.supersede(ctx, t, err)
+	}
 	if err != nil {
 		return a.refusedUpdate(ctx, t, err)
 	}
@@ -269,21 +272,4 @@ func (a *Applier) checkNamespace(ctx context.Context, t *task) error {
 	}
 	a.record(t, found, false)
 	return nil
-}
-
-// runsOnce reports whether objects of this kind run to their end. One that is made anew in the
-// space is made anew here, though nothing in it differs.
-func runsOnce(k store.Key) bool {
-	return k.Group == "batch" && k.Resource == "jobs" || k.Group == "" && k.Resource == "pods"
-}
-
-// replace removes the object of a source that was deleted and created again while its tombstone was
-// overtaken.
-func (a *Applier) replace(ctx context.Context, t *task) error {
-	a.pendingDeletes.begin(t.Key, t.record.UID)
-	_, err := t.writer.Delete(ctx, t.resource, t.at.Namespace, t.at.Name, target.Deletion{UID: t.record.UID})
-	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
-		return fmt.Errorf("delete the earlier object of this name: %w", err)
-	}
-	return a.lose(t, errors.New("the earlier object of this name is being removed"))
 }
