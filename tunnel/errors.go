@@ -41,6 +41,30 @@ var ErrStreamCanceled = errors.New("canceled by the other side")
 // errChildStopped is why a session ended whose child canceled its streams and gave no reason.
 var errChildStopped = errors.New("agent stopped")
 
+// closed is a close by the other side that has no code.
+type closed struct{ text string }
+
+func (c *closed) Error() string {
+	if c.text == "" {
+		return "closed by the other side"
+	}
+	return "closed by the other side: " + c.text
+}
+
+// childStopped returns what to say of a session that ended with err because its child ended it
+// without a reason, and err for all others.
+func childStopped(conn Conn, err error) error {
+	var refused *Refused
+	var by *closed
+	if errors.As(err, &refused) || CodeOf(err) != 0 || silent(err) {
+		return err
+	}
+	if errors.As(conn.Err(), &by) || errors.Is(err, ErrStreamCanceled) {
+		return errChildStopped
+	}
+	return err
+}
+
 // The codes of the reasons on the wire. 0 is a close without a reason.
 var reasons = []error{
 	nil,
@@ -70,7 +94,7 @@ func CodeOf(reason error) uint64 {
 // text.
 func ReasonOf(code uint64, text string) error {
 	if code == 0 || code >= uint64(len(reasons)) {
-		return fmt.Errorf("closed by the other side: %s", text)
+		return &closed{text}
 	}
 	return reasons[code]
 }

@@ -130,10 +130,7 @@ func (p *parent) ended(err error) {
 		p.unwatch()
 		p.commanding.End()
 	}
-	err = whyEnded(p.conn, context.Cause(p.outer))
-	if errors.Is(err, ErrStreamCanceled) {
-		err = errChildStopped
-	}
+	err = childStopped(p.conn, whyEnded(p.conn, context.Cause(p.outer)))
 	p.Meter.Ended(link{p.conn}, endOf(err))
 	err = errors.Join(err, p.conn.Close(drainReason(err)))
 	p.end()

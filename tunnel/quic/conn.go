@@ -140,10 +140,13 @@ func (s stream) Write(p []byte) (int, error) {
 	return n, canceled(err)
 }
 
-// canceled makes the error of a stream that the other side has canceled tunnel.ErrStreamCanceled.
+// canceled makes the error of a stream that the other side has canceled, alone or with the
+// connection and without a reason, tunnel.ErrStreamCanceled.
 func canceled(err error) error {
 	var reset *quicgo.StreamError
-	if errors.As(err, &reset) && reset.Remote && reset.ErrorCode == streamCancelled {
+	var closed *quicgo.ApplicationError
+	if errors.As(err, &reset) && reset.Remote && reset.ErrorCode == streamCancelled ||
+		errors.As(err, &closed) && closed.Remote && closed.ErrorCode == 0 {
 		return fmt.Errorf("%w: %w", tunnel.ErrStreamCanceled, err)
 	}
 	return err
