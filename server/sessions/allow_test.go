@@ -41,3 +41,31 @@ func TestARelaySaysWhatItsSitesOpen(t *testing.T) {
 		t.Errorf("nobody opens anything: %+v", relay.Status.Policy)
 	}
 }
+
+// What is taken away of a relay stands in its status, which is to be written at once.
+func TestAllowedAnewIsNews(t *testing.T) {
+	known := newTargets()
+	relay := func(controllers ...string) *v1alpha1.SyncTarget {
+		st := &v1alpha1.SyncTarget{}
+		if controllers != nil {
+			st.Spec.Allow = &v1alpha1.SyncTargetAllow{Controllers: controllers}
+		}
+		return st
+	}
+	for _, c := range []struct {
+		what string
+		to   *v1alpha1.SyncTarget
+		news bool
+	}{
+		{"a new relay", relay(), true},
+		{"the same", relay(), false},
+		{"less", relay("nobody"), true},
+		{"the same again", relay("nobody"), false},
+		{"other spaces", relay("sh*"), true},
+		{"all", relay(), true},
+	} {
+		if news := known.put("nordic", c.to); news != c.news {
+			t.Errorf("%s: news %v", c.what, news)
+		}
+	}
+}

@@ -3,6 +3,7 @@ package sessions
 import (
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"sync"
 	"time"
@@ -113,7 +114,8 @@ func (t *targets) takeChanged() []string {
 }
 
 // put takes over a SyncTarget. It reports whether the SyncTarget is new, who may come in under its
-// name has changed, or its link is to be used in another way.
+// name has changed, its link is to be used in another way, or less or more is allowed: of a relay
+// the status says that, and no report tells it anew.
 func (t *targets) put(name string, obj *v1alpha1.SyncTarget) (news bool) {
 	is := target{
 		key:    obj.Annotations[v1alpha1.AnnotationKey],
@@ -129,7 +131,8 @@ func (t *targets) put(name string, obj *v1alpha1.SyncTarget) (news bool) {
 	close(t.changed)
 	t.changed = make(chan struct{})
 	return !known || before.key != is.key || before.link != is.link || before.detach != is.detach ||
-		before.object.Annotations[v1alpha1.AnnotationRevoked] != obj.Annotations[v1alpha1.AnnotationRevoked]
+		before.object.Annotations[v1alpha1.AnnotationRevoked] != obj.Annotations[v1alpha1.AnnotationRevoked] ||
+		!reflect.DeepEqual(before.object.Spec.Allow, obj.Spec.Allow)
 }
 
 // awaitTime is how long a join waits until it is known here.
