@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"net/http"
 	"strings"
+	"sync"
 	"testing"
 
 	"skerry.dev/skerry/agent/target"
@@ -96,6 +98,29 @@ func TestWebhooksAreNotAskedInNamespacesOfTheSite(t *testing.T) {
 	s.desire(spaceNamespace("shop", "u1", "app"), spaceNamespace("shop", "u1", "theirs"), hookService(), hooks(1, "Fail"))
 	s.settled()
 	eventually(t, "only in what was made for the space", func() bool { return s.asked("shop") == "app" })
+}
+
+// What changes while a configuration is being written is not lost.
+func TestWebhooksFollowWhatChangesMeanwhile(t *testing.T) {
+	s := sealedSite(t, tunnel.Allow{Webhooks: []string{"shop"}})
+	s.agent.applier.Impersonate = true
+	writing, goOn := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	s.api.Before(func(method, plural, _ string) {
+		if method == http.MethodPatch && plural == "mutatingwebhookconfigurations" {
+			first.Do(func() { close(writing); <-goOn })
+		}
+	})
+	s.desire(spaceNamespace("shop", "u1", "app"), hookService(), hooks(1, "Fail"))
+	<-writing
+	more := spaceNamespace("shop", "u1", "more")
+	s.desire(more)
+	eventually(t, "the Namespace is there", func() bool {
+		r, known := s.agent.inventory.Get(more.Key)
+		return known && r.UID != ""
+	})
+	close(goOn)
+	eventually(t, "asked in both", func() bool { return s.asked("shop") == "app more" })
 }
 
 func TestTheSiteTakesWebhooksBack(t *testing.T) {

@@ -21,7 +21,12 @@ import (
 // depends on the space's Namespaces and Services, too.
 type mirrors struct {
 	mu   sync.Mutex
-	keys map[string]map[store.Key]time.Time // by space; until when what makes Pods waits for it
+	keys map[string]map[store.Key]*mirror // by space
+}
+
+type mirror struct {
+	until time.Time // what makes Pods waits for it until then
+	stale bool      // what it depends on has changed since a worker looked at that
 }
 
 // mirrorTime bounds how long what makes Pods waits for the webhooks of its space.
@@ -34,24 +39,41 @@ func (m *mirrors) add(k store.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.keys == nil {
-		m.keys = map[string]map[store.Key]time.Time{}
+		m.keys = map[string]map[store.Key]*mirror{}
 	}
 	of := m.keys[k.Space]
 	if of == nil {
-		of = map[store.Key]time.Time{}
+		of = map[store.Key]*mirror{}
 		m.keys[k.Space] = of
 	}
-	if _, known := of[k]; !known {
-		of[k] = time.Now().Add(mirrorTime)
+	if of[k] == nil {
+		of[k] = &mirror{until: time.Now().Add(mirrorTime)}
 	}
+}
+
+// look notes that a worker is about to look at what a configuration depends on.
+func (m *mirrors) look(k store.Key) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if is := m.keys[k.Space][k]; is != nil {
+		is.stale = false
+	}
+}
+
+// stale reports whether what a configuration depends on has changed since then.
+func (m *mirrors) stale(k store.Key) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is := m.keys[k.Space][k]
+	return is != nil && is.stale
 }
 
 // settled notes that a configuration is at the site as it is to be, or cannot be.
 func (m *mirrors) settled(k store.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if _, known := m.keys[k.Space][k]; known {
-		m.keys[k.Space][k] = time.Time{}
+	if is := m.keys[k.Space][k]; is != nil && !is.stale {
+		is.until = time.Time{}
 	}
 }
 
@@ -63,15 +85,14 @@ func (m *mirrors) drop(k store.Key) {
 	}
 }
 
-// of returns the configurations of a space. With wait, what makes Pods waits for them from now on.
-func (m *mirrors) of(space string, wait bool) (keys []store.Key) {
+// changed notes that what the configurations of a space depend on has changed, and returns their
+// keys. What makes Pods waits for them from now on.
+func (m *mirrors) changed(space string) (keys []store.Key) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for k := range m.keys[space] {
+	for k, is := range m.keys[space] {
 		keys = append(keys, k)
-		if wait {
-			m.keys[space][k] = time.Now().Add(mirrorTime)
-		}
+		is.until, is.stale = time.Now().Add(mirrorTime), true
 	}
 	return keys
 }
@@ -79,8 +100,8 @@ func (m *mirrors) of(space string, wait bool) (keys []store.Key) {
 func (m *mirrors) pending(space string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, until := range m.keys[space] {
-		if time.Now().Before(until) {
+	for _, is := range m.keys[space] {
+		if time.Now().Before(is.until) {
 			return true
 		}
 	}
@@ -101,22 +122,29 @@ func decidesWebhooks(k store.Key) bool {
 	return k.Class() == store.ClassNamespace || k.Group == "" && k.Resource == "services"
 }
 
-// remirror has the webhooks of a space made again, after something changed on which they depend.
+// remirror has the webhooks of a space made again, after something changed on which they depend. A
+// worker that is at one of them has perhaps not seen the change: what it records is forgotten by the
+// second case.
 func (a *Applier) remirror(k store.Key) {
-	if !a.sealed() || !decidesWebhooks(k) {
-		return
-	}
-	if keys := a.mirrors.of(k.Space, true); len(keys) > 0 {
+	switch {
+	case !a.sealed():
+	case policy.IsWebhooks(k.Group, k.Resource):
+		if a.mirrors.stale(k) {
+			a.Rewound([]store.Key{k})
+		}
+	case decidesWebhooks(k):
+		keys := a.mirrors.changed(k.Space)
 		a.Rewound(keys)
-		a.queue.kick(func(other store.Key) bool {
-			return other.Space == k.Space && policy.IsWebhooks(other.Group, other.Resource)
-		})
+		for _, of := range keys {
+			a.queue.add(of, false) // also those that have no record yet
+		}
 	}
 }
 
 // mirrorWebhooks makes the body of a configuration of webhooks the one that the site has. Where the
 // site has not opened them, what it had before is removed.
 func (a *Applier) mirrorWebhooks(ctx context.Context, t *task, p *policy.Policy) error {
+	a.mirrors.look(t.Key)
 	err := p.Kind(t.Key.Group, t.Key.Resource, false)
 	if err == nil {
 		err = p.Webhooks(t.Key.Space)
