@@ -121,25 +121,11 @@ func (c *center) namespaces(ctx context.Context, space string) (int, error) {
 }
 
 func (c *center) awaitDeleted(ctx context.Context, o DeleteSpaceOptions, uid types.UID) error {
-	ctx, cancel := context.WithTimeout(ctx, o.Wait)
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	why := ""
-	for {
-		is, err := c.root.Resource(spaces).Get(ctx, o.Name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err) || err == nil && is.GetUID() != uid:
-			_, err = fmt.Fprintf(o.Out, "space.skerry.dev/%s deleted\n", o.Name)
-			return err
-		case err == nil:
-			_, why = condition(is.Object, v1alpha1.ConditionDeleting)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("space %s is not deleted after %s: %s; it goes on by itself, see: kubectl describe space %[1]s",
-				o.Name, o.Wait, orElse(why, "the center has not begun"))
-		case <-tick.C:
-		}
+	gone, why := c.awaitGone(ctx, spaces, o.Name, uid, o.Wait, v1alpha1.ConditionDeleting)
+	if !gone {
+		return fmt.Errorf("space %s is not deleted after %s: %s; it goes on by itself, see: kubectl describe space %[1]s",
+			o.Name, o.Wait, why)
 	}
+	_, err := fmt.Fprintf(o.Out, "space.skerry.dev/%s deleted\n", o.Name)
+	return err
 }

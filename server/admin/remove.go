@@ -127,24 +127,10 @@ func RemoveTarget(ctx context.Context, o RemoveOptions) error {
 var errStillThere = errors.New("not removed yet")
 
 func (c *center) awaitRemoved(ctx context.Context, o RemoveOptions, uid types.UID) error {
-	ctx, cancel := context.WithTimeout(ctx, o.Wait)
-	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
-	defer tick.Stop()
-	why := ""
-	for {
-		is, err := c.root.Resource(syncTargets).Get(ctx, o.Name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err) || err == nil && is.GetUID() != uid:
-			fmt.Fprintf(o.Out, "synctarget.skerry.dev/%s removed\n", o.Name)
-			return nil
-		case err == nil:
-			_, why = condition(is.Object, v1alpha1.ConditionDetaching)
-		}
-		select {
-		case <-ctx.Done():
-			return fmt.Errorf("%w: site %s: %s", errStillThere, o.Name, orElse(why, "the center has not begun"))
-		case <-tick.C:
-		}
+	gone, why := c.awaitGone(ctx, syncTargets, o.Name, uid, o.Wait, v1alpha1.ConditionDetaching)
+	if !gone {
+		return fmt.Errorf("%w: site %s: %s", errStillThere, o.Name, why)
 	}
+	_, err := fmt.Fprintf(o.Out, "synctarget.skerry.dev/%s removed\n", o.Name)
+	return err
 }

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +16,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/validation"
-	"sigs.k8s.io/yaml"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
@@ -283,22 +281,9 @@ func age(t metav1.Time) string {
 
 func printObject(w io.Writer, format, prefix string, obj map[string]any) error {
 	switch format {
-	case "name":
+	case "name", "json", "yaml":
 		name, _, _ := unstructured.NestedString(obj, "metadata", "name")
-		_, err := fmt.Fprintln(w, prefix+name)
-		return err
-	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "    ")
-		return e.Encode(obj)
-	case "yaml":
-		data, err := yaml.Marshal(obj)
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(data)
-		return err
-	default:
-		return fmt.Errorf("unknown output format %q: use name, json or yaml", format)
+		return printData(w, format, obj, func() []string { return []string{prefix + name} })
 	}
+	return fmt.Errorf("unknown output format %q: use name, json or yaml", format)
 }
