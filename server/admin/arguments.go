@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+	"github.com/xrash/smetrics"
 )
 
 // CheckArguments refuses a command line, as FlagsFirst returns it, that names an unknown command or
@@ -26,7 +27,7 @@ func CheckArguments(app *cli.App, args []string) error {
 				return nil
 			}
 			at, commands, flags, path = next, next.Subcommands, next.Flags, path+" "+next.Name
-			rest = rest[slices.Index(rest, words[0])+1:]
+			rest = words[1:]
 			continue
 		}
 		if words[0] == "help" || words[0] == "h" {
@@ -94,34 +95,10 @@ func nearest(commands []*cli.Command, word string) (name string) {
 			if len(word) > 1 && strings.HasPrefix(n, word) {
 				return n
 			}
-			if d := editDistance(word, n); d < best {
+			if d := smetrics.WagnerFischer(word, n, 1, 1, 1); d < best {
 				best, name = d, n
 			}
 		}
 	}
 	return name
-}
-
-// editDistance is how many bytes have to be added, removed or replaced to make b of a.
-func editDistance(a, b string) int {
-	if len(a) > 64 {
-		return len(a) // no command is that long
-	}
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			replaced := diagonal
-			if a[i] != b[j] {
-				replaced++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(replaced, diagonal+1, row[j]+1)
-		}
-	}
-	return row[len(b)]
 }
