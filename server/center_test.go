@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -109,6 +110,17 @@ type center struct {
 	api   *apiserver.Server
 	stop  func()
 	busy  bool // goroutines of the test itself run while it stops, so that leaks cannot be told
+}
+
+// counting has what counts objects, and learns what targets offer, follow the center's changes until
+// stop, which waits for its end. The context ends then.
+func (c *center) counting(t *testing.T) (ctx context.Context, stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var changes errgroup.Group
+	for _, handler := range c.api.Counters() {
+		changes.Go(func() error { return c.api.Changes(ctx, handler) })
+	}
+	return ctx, func() { cancel(); _ = changes.Wait() }
 }
 
 // start runs a center on dir. It ends with stop, or with the test; then no goroutine may be left.

@@ -1,11 +1,9 @@
 package server_test
 
 import (
-	"context"
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	storagev1 "k8s.io/api/storage/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -18,12 +16,8 @@ import (
 // TestSpacesSeeWhatTargetsOffer: through the API, with clients as people have them.
 func TestSpacesSeeWhatTargetsOffer(t *testing.T) {
 	c := start(t, t.TempDir(), newAuthority(t), nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	var changes errgroup.Group
-	for _, handler := range c.api.Counters() {
-		changes.Go(func() error { return c.api.Changes(ctx, handler) })
-	}
-	defer func() { cancel(); _ = changes.Wait(); c.stop() }()
+	ctx, cancel := c.counting(t)
+	defer func() { cancel(); c.stop() }()
 	c.createSpace("team", "Delete")
 	targets := dyn(t, c.admin("root")).Resource(v1alpha1.GroupVersion.WithResource("synctargets"))
 	paris := object("skerry.dev/v1alpha1", "SyncTarget", "", "paris")

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -126,12 +125,8 @@ func TestPodsAreWritten(t *testing.T) {
 // TestClaimsAreCounted: what sites report counts in a ResourceQuota, which refuses only users.
 func TestClaimsAreCounted(t *testing.T) {
 	c := start(t, t.TempDir(), newAuthority(t), nil)
-	ctx, cancel := context.WithCancel(t.Context())
-	var changes errgroup.Group
-	for _, handler := range c.api.Counters() {
-		changes.Go(func() error { return c.api.Changes(ctx, handler) })
-	}
-	defer func() { cancel(); _ = changes.Wait(); c.stop() }()
+	_, cancel := c.counting(t)
+	defer func() { cancel(); c.stop() }()
 	c.createSpace("team", "Delete")
 	api, own := clients(t, c.admin("team")).CoreV1(), clients(t, c.api.Loopback("team")).CoreV1()
 	claim := func(name string, notes map[string]string) *corev1.PersistentVolumeClaim {
