@@ -66,16 +66,23 @@ demo: build testenv ## show an application move between two real clusters (KEEP=
 ##@ Test
 
 .PHONY: test
-test: build testenv race scenarios ## run all tests
+test: build testenv race completion scenarios ## run all tests
 
 .PHONY: postgres
 postgres: build testenv ## install PostgreSQL, and test the center of several replicas on it
 	@ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || { test "$$(id -u)" = 0 || { echo "PostgreSQL is missing: apt-get install postgresql" >&2; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; }
 	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'Postgres|Endpoint' ./store/kine
-	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'BorrowRaces' ./server
+	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'BorrowRacesOnPostgres' ./server
 	cd testenv && SKERRY_POSTGRES=1 SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
-	  go test -count=1 -timeout 30m -v -run 'TestScenarios/script/(replicas|streams_killed)$$' ./scenarios
+	  go test -count=1 -timeout 30m -v -run 'TestScenarios/script/(replicas|streams_killed|restore_engines)$$' ./scenarios
+
+.PHONY: etcd
+etcd: build testenv ## test the center of several replicas on an etcd cluster
+	SKERRY_ETCD="$$(bin/testenv tools)/etcd" go test -p $(JOBS) -count=1 -run 'Etcd|Members' ./store/kine
+	SKERRY_ETCD="$$(bin/testenv tools)/etcd" go test -p $(JOBS) -count=1 -run 'BorrowRacesOnEtcd' ./server
+	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
+	  go test -count=1 -timeout 30m -v -run 'TestScenarios/script/replicas_etcd$$' ./scenarios
 
 # The Debian that boots is made once, from Debian's own packages, and kept in the cache of testenv.
 MACHINE_ROOT := $(or $(SKERRY_TESTENV_CACHE),$(HOME)/.cache/skerry/testenv)/machine/bookworm
@@ -89,16 +96,17 @@ $(MACHINE_ROOT)/sbin/init:
 
 # Beside the package of this commit stand a later version, made of the same binary, and rpm's own root.
 .PHONY: systemd
-systemd: check-package bin/testenv testenv $(MACHINE_ROOT)/sbin/init ## install, upgrade, break and purge the packages on a Debian that systemd runs
+systemd: check-package bin/testenv testenv $(MACHINE_ROOT)/sbin/init ## install, upgrade, break and purge the packages on a Debian that systemd runs (RUN=regexp)
 	packaging/deb/build.sh '$(PACKAGE_VERSION).1' bin/later bin/nfpm
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_MACHINE_ROOT=$(MACHINE_ROOT) SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
-	  go test -count=1 -timeout 10m -v -run '^TestSystemd$$' ./scenarios
+	  go test -count=1 -timeout 20m -v -run '$(or $(RUN),^TestSystemd$$)' ./scenarios
 
-# Every unit test under the race detector, and the isolation test in full without it.
+# Every unit test under the race detector; the isolation test and the histories of decisions in full without it.
 .PHONY: race
 race: c-compiler ## all unit tests under the race detector (compiles Kubernetes a second time, with cgo)
 	CGO_ENABLED=1 go test -race -p $(JOBS) -timeout 30m -ldflags '$(LDFLAGS)' ./...
 	SKERRY_ISOLATION=thorough go test -ldflags '$(LDFLAGS)' -run '^TestNoSpaceEscape$$' ./server
+	go test -run '^TestHistories$$' ./server/binding
 	cd testenv && CGO_ENABLED=1 go test -race -p $(JOBS) ./...
 	cd testenv/wec && go test -p $(JOBS) ./inorder
 
@@ -106,6 +114,16 @@ race: c-compiler ## all unit tests under the race detector (compiles Kubernetes 
 unit: ## all unit tests without the race detector, for a quick look
 	go test -p $(JOBS) -ldflags '$(LDFLAGS)' ./...
 	cd testenv && go test -p $(JOBS) ./...
+
+# The shells that there are completions for.
+.PHONY: shells
+shells:
+	@command -v zsh >/dev/null && command -v fish >/dev/null || { test "$$(id -u)" = 0 || { echo "zsh or fish is missing: apt-get install zsh fish" >&2; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends zsh fish; }
+
+.PHONY: completion
+completion: bin/skerry shells ## complete commands, flags and names in bash, zsh and fish
+	SKERRY_BIN=$(CURDIR)/bin/skerry SKERRY_SHELLS=1 go test -count=1 -v -run '^TestShells' ./packaging/install
 
 # The race detector needs cgo, and cgo a C compiler.
 .PHONY: c-compiler
@@ -117,7 +135,7 @@ c-compiler:
 scenarios: build bin/skerry-failpoints testenv ## scenarios over real and simulated clusters (RUN=regexp selects)
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
 	  SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
-	  go test -count=1 -timeout 30m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
+	  go test -count=1 -timeout 45m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
 
 ##@ Check
 
@@ -129,16 +147,37 @@ lint: ## formatting, go vet, staticcheck
 	cd testenv && go vet ./... && GOFLAGS=-trimpath go run $(STATICCHECK) ./...
 
 .PHONY: generate
-generate: ## generate deepcopy functions and CustomResourceDefinitions
+generate: ## generate deepcopy functions, CustomResourceDefinitions and the pages of the reference
 	GOFLAGS=-trimpath go run $(CONTROLLER_GEN) object crd paths=./server/api/v1alpha1 output:crd:dir=server/api/v1alpha1/crds
+	go run ./packaging/reference/write
+	$(MAKE) build
+	bin/skerry install reference >packaging/docs/reference/cli.md
+
+# Each section of the page is written by a test that makes a center, or an agent, and reads its registry.
+.PHONY: reference
+reference: ## write the tables of packaging/docs/reference/metrics.md from what is registered
+	SKERRY_UPDATE=1 go test -count=1 -p $(JOBS) -run '^TestMetricsAreDocumented$$' ./server ./agent
+
+# Debian's promtool. The package is unpacked and not installed: installed it would run Prometheus as a service.
+bin/promtool:
+	rm -rf bin/promdeb && mkdir -p bin/promdeb
+	cd bin/promdeb && { apt-get download -qq prometheus || { apt-get update -qq && apt-get download -qq prometheus; }; }
+	dpkg-deb -x bin/promdeb/prometheus_*.deb bin/promdeb/root
+	mv bin/promdeb/root/usr/bin/promtool $@
+	rm -rf bin/promdeb
+
+.PHONY: check-rules
+check-rules: bin/promtool ## promtool checks the alerts, and that each fires and does not
+	bin/promtool check rules packaging/skerry.rules.yaml
+	bin/promtool test rules packaging/skerry.rules.test.yaml
 
 .PHONY: verify
 verify: generate ## generated code and go.mod are up to date
 	go mod verify >/dev/null
 	GOFLAGS=-trimpath go mod tidy -diff
 	cd testenv && GOFLAGS=-trimpath go mod tidy -diff
-	@test -z "$$(git status --porcelain -- server/api go.mod go.sum)" || \
-	  { git status --short -- server/api go.mod go.sum; git diff -- server/api | head -50; echo "generated files differ: commit what make generate made"; exit 1; }
+	@test -z "$$(git status --porcelain -- server/api packaging/docs go.mod go.sum)" || \
+	  { git status --short -- server/api packaging/docs go.mod go.sum; git diff -- server/api packaging/docs | head -50; echo "generated files differ: commit what make generate made"; exit 1; }
 
 .PHONY: fuzz
 fuzz: ## fuzz every decoder (FUZZTIME=30s each); an input that breaks one is written beside its test
@@ -148,19 +187,31 @@ fuzz: ## fuzz every decoder (FUZZTIME=30s each); an input that breaks one is wri
 
 ##@ Measure, and try for longer
 
-# FIGURE is apply, status, wire, flash, memory, spaces, fleet, store, api or streams; WRITES=200000 is for store, AGENTS=5000 and
-# AGENTS_DISK=/dev/shm for fleet, STREAMS=10000 for streams, which needs root, and for its end alone, killed-streams.
+# FIGURE is apply, status, wire, flash, memory, spaces, fleet, reports (which is a part of fleet), store, placement, api, gateway or streams;
+# WRITES=200000 is for store, AGENTS=5000 and AGENTS_DISK=/dev/shm for fleet, reports and placement, STREAMS=10000 for streams, and for its end
+# alone, killed-streams; streams and gateway need root.
 .PHONY: bench
 bench: build testenv $(if $(filter api,$(FIGURE)),bin/etcd) ## one JSON line a figure, beside a floor of the same run (FIGURE=name; see above it in the Makefile)
-ifeq ($(filter fleet store,$(FIGURE)),)
+ifeq ($(filter fleet reports store placement,$(FIGURE)),)
 	bin/testenv bench --skerry bin/skerry --etcd bin/etcd $(if $(FIGURE),--figure $(FIGURE)) $(if $(STREAMS),--streams $(STREAMS))
 endif
 ifneq ($(filter fleet,$(or $(FIGURE),fleet)),)
 	SKERRY_FLEET=$(or $(AGENTS),1000) SKERRY_FLEET_DISK=$(AGENTS_DISK) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 60m -run '^TestFleet$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'
 endif
 
+ifneq ($(filter reports,$(FIGURE)),)
+	SKERRY_FLEET_REPORTS=$(or $(AGENTS),1000) SKERRY_FLEET_DISK=$(AGENTS_DISK) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 60m -run '^TestFleetReports$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'
+endif
+
 ifneq ($(filter store,$(or $(FIGURE),store)),)
 	SKERRY_STORE=$(or $(WRITES),50000) go test -count=1 -timeout 60m -run '^TestFigures$$' -v ./store/kine 2>/dev/null | sed -un '/^{/p'
+endif
+
+ifneq ($(filter placement,$(or $(FIGURE),placement)),)
+	go test -run '^$$' -bench . -benchmem ./server/placement ./server/rollout ./server/binding ./server/scheduler ./server/delivery | awk \
+	  '/^Benchmark/ { sub(/^Benchmark/, ""); sub(/-[0-9]+$$/, "", $$1); for (i = 3; i < NF; i += 2) \
+	    printf "{\"figure\":\"%s\",\"value\":%s,\"unit\":\"%s\",\"n\":%s}\n", $$1, $$i, $$(i+1), $$2 }'
+	SKERRY_FLEET_LOAD=$(or $(AGENTS),100) SKERRY_FLEET_DISK=$(AGENTS_DISK) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 60m -run '^TestFleetLoad$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'
 endif
 
 # Debian's etcd, which stands below the API server that a space is compared with (FIGURE=api). The package is unpacked and not installed:
@@ -171,6 +222,12 @@ bin/etcd:
 	dpkg-deb -x bin/deb/etcd-server_*.deb bin/deb/root
 	mv bin/deb/root/usr/bin/etcd $@
 	rm -rf bin/deb
+
+# HISTORIES=n plays fewer or more. Each mutation of the code must break the property that it names.
+.PHONY: model
+model: ## a million histories of decisions against their properties, and each property against a defect (HISTORIES)
+	SKERRY_HISTORIES=$(or $(HISTORIES),1000000) go test -count=1 -timeout 2h -v -run '^TestHistories$$' ./server/binding
+	SKERRY_MUTATIONS=1 go test -count=1 -timeout 2h -v -run '^TestMutations$$' ./server/binding
 
 # A walk prints its seed; SEED=n does the same again, PARTITIONS, KILLS, OBJECTS and LIMIT=10m make it shorter or longer, KEEP=1 leaves the logs.
 .PHONY: walk
@@ -222,9 +279,14 @@ $(COMPARED:%=bin/operators/%/operator): bin/operators/%/operator:
 	  for dir in config manifests charts deploy; do if [ -d "$$from/$$dir" ]; then rm -rf "$(@D)/$$dir" && cp -r --no-preserve=mode "$$from/$$dir" $(@D)/; fi; done
 	find $(@D) -name '*.go' -delete
 
+.PHONY: verdicts
+verdicts: ## what Argo CD and kstatus say of statuses that a center has merged
+	cd testenv/operators/argo && go test -p $(JOBS) ./...
+	cd testenv/operators/flux && go test -p $(JOBS) ./verdicts
+
 # These take minutes to compile, so they are no part of `make test`.
 .PHONY: operators
-operators: build testenv $(COMPARED:%=bin/operators/%/operator) ## existing operators and GitOps controllers, unmodified, against a space
+operators: verdicts build testenv $(COMPARED:%=bin/operators/%/operator) ## existing operators and GitOps controllers, unmodified, against a space
 	mkdir -p bin/operators/cert-manager bin/operators/prometheus-operator/crds bin/operators/prometheus-operator/rbac
 	cd testenv/operators && go build -p $(JOBS) -o ../../bin/operators/certs ./certs
 	cp "$$(cd testenv/operators && go list -m -f '{{.Dir}}' github.com/cert-manager/cert-manager)"/deploy/crds/*.yaml bin/operators/cert-manager/
@@ -251,17 +313,21 @@ operators: build testenv $(COMPARED:%=bin/operators/%/operator) ## existing oper
 	  (cd testenv/operators/$$name && go build -p $(JOBS) -o $(CURDIR)/bin/operators/$$name/operator tool) && \
 	  $$(bin/testenv tools)/kubectl kustomize "$$(cd testenv/operators/$$name && go list -f '{{.Module.Dir}}' tool)"/config/default \
 	    >bin/operators/$$name/install.yaml || exit 1; done
+	mkdir -p bin/operators/metrics-server
+	cd testenv/operators/metrics-server && go build -p $(JOBS) -o ../../../bin/operators/metrics-server/ tool
+	$$(bin/testenv tools)/kubectl kustomize \
+	  "$$(cd testenv/operators/metrics-server && go list -f '{{.Module.Dir}}' tool)"/manifests/base >bin/operators/metrics-server/install.yaml
 	mkdir -p bin/operators/certmanager && rm -f bin/operators/certmanager/*.tgz
 	cd testenv/operators/certmanager && go build -p $(JOBS) -ldflags '-X $(CERT_MANAGER)/pkg/util.AppVersion=$(CERT_MANAGER_RELEASE)' \
 	  -o $(CURDIR)/bin/operators/certmanager/ tool
 	PATH="$$(bin/testenv tools):$$PATH" testenv/operators/certmanager/chart.sh \
 	  "$$(cd testenv/operators/certmanager && go list -m -f '{{.Dir}}' $(CERT_MANAGER))" $(CERT_MANAGER_RELEASE) bin/operators/certmanager
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
-	  go test -count=1 -timeout 40m -v -run '^Test(Compared)?Operators$$' ./scenarios
+	  go test -count=1 -timeout 80m -v -run '^Test(Compared)?Operators$$' ./scenarios
 
 .PHONY: corpus
-corpus: build testenv ## compare a space with a cluster, construct by construct (FOCUS=regexp, WORKERS=4)
-	bin/testenv corpus --skerry bin/skerry $(if $(FOCUS),--focus '$(FOCUS)') $(if $(WORKERS),--workers $(WORKERS))
+corpus: build testenv ## compare a space with a cluster, construct by construct (CORPUS=directory of charts, KIND=simulated, FOCUS=regexp, WORKERS=4)
+	bin/testenv corpus --skerry bin/skerry $(if $(CORPUS),--bundles '$(CORPUS)') $(if $(KIND),--kind $(KIND)) $(if $(FOCUS),--focus '$(FOCUS)') $(if $(WORKERS),--workers $(WORKERS))
 
 ##@ Ship
 
@@ -274,11 +340,17 @@ image: bin/skerry ## container image from the built binary (installs buildah whe
 install: bin/skerry ## install the binary into $(DESTDIR)$(PREFIX)/bin
 	install -D -m 0755 bin/skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/skerry
 	ln -sf skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/kubectl-skerry
+	ln -sf skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/kubectl_complete-skerry
 
 # A tag is its version; a commit without one is 0.0.N, N the number of commits, so that a later one is an upgrade.
 NFPM            := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 PACKAGE_VERSION ?= $(or $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//'),0.0.$(shell git rev-list --count HEAD 2>/dev/null || echo 0))
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
+
+# Where a release's files will be downloaded from: below it is a directory for each version, vVERSION. The krew manifest says so.
+export DIST_BASE_URL ?= https://skerry.dev/dist
+
+KREW := sigs.k8s.io/krew/cmd/krew@v0.4.3
 
 bin/nfpm:
 	GOFLAGS=-trimpath GOBIN=$(CURDIR)/bin go install $(NFPM)
@@ -296,3 +368,8 @@ check-package: package ## the units are hardened, and a second build has the sam
 	cp bin/dist/SHA256SUMS bin/first.sums
 	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/dist bin/nfpm
 	diff bin/first.sums bin/dist/SHA256SUMS
+	grep -qF 'uri: $(DIST_BASE_URL:/=)/v$(PACKAGE_VERSION)/kubectl-skerry_$(PACKAGE_VERSION)_linux_' bin/dist/skerry.krew.yaml
+	! DIST_BASE_URL=http://example.com packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/refused bin/nfpm
+	rm -rf bin/krew && export KREW_ROOT=$(CURDIR)/bin/krew && \
+	  GOFLAGS=-trimpath go run $(KREW) install --manifest=bin/dist/skerry.krew.yaml --archive="$$(echo bin/dist/kubectl-skerry_*.tar.gz)" && \
+	  PATH="$$KREW_ROOT/bin:$$PATH" kubectl-skerry version

@@ -19,17 +19,19 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/sirupsen/logrus"
 	"github.com/urfave/cli/v2"
-	"k8s.io/klog/v2"
 
 	"skerry.dev/skerry/agent"
+	"skerry.dev/skerry/packaging/doctor"
 	"skerry.dev/skerry/packaging/install"
 	"skerry.dev/skerry/packaging/systemd"
+	"skerry.dev/skerry/packaging/tracing"
 	"skerry.dev/skerry/server"
 	"skerry.dev/skerry/server/admin"
+	"skerry.dev/skerry/server/admin/credential"
 	"skerry.dev/skerry/server/librarylog"
-	"skerry.dev/skerry/tunnel/enroll"
+	tunneldoctor "skerry.dev/skerry/tunnel/doctor"
+	"skerry.dev/skerry/tunnel/lease"
 	"skerry.dev/skerry/tunnel/proxy"
 )
 
@@ -39,19 +41,20 @@ var (
 	commit  = "unknown"
 )
 
-// Exit codes, documented in packaging/docs/exit-codes.md.
+// Exit codes, documented in packaging/docs/reference/exit-codes.md.
 const (
 	exitError   = 1
 	exitUsage   = 2
 	exitRefused = 3 // the parent refused this agent, or the agent its parent: token, CA, clock
-	exitUnsound = 4 // skerry agent check has found something wrong
+	exitUnsound = 4 // skerry doctor, agent check or status --problems has found something wrong
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	librarylog.Silence()
 	a := app()
-	args := admin.FlagsFirst(a, os.Args)
+	args := admin.FlagsFirst(a, install.ForKubectl(os.Args))
 	err := admin.CheckArguments(a, args)
 	if err == nil {
 		err = a.RunContext(ctx, args)
@@ -59,7 +62,7 @@ func main() {
 	if err == nil || errors.Is(err, context.Canceled) && ctx.Err() != nil {
 		return
 	}
-	fmt.Fprintln(os.Stderr, "skerry:", admin.Plain(err))
+	fmt.Fprintln(os.Stderr, "skerry:", admin.Message(err))
 	os.Exit(exitCode(err))
 }
 
@@ -69,7 +72,8 @@ func exitCode(err error) int {
 		return exitUsage
 	case errors.Is(err, agent.ErrRefused):
 		return exitRefused
-	case errors.Is(err, agent.ErrUnsound):
+	case errors.Is(err, agent.ErrUnsound), errors.Is(err, admin.ErrProblems),
+		errors.Is(err, tunneldoctor.ErrFaults):
 		return exitUnsound
 	default:
 		return exitError
@@ -81,39 +85,35 @@ func app() *cli.App {
 		Name:           "skerry",
 		Usage:          "many Kubernetes clusters, one kube API",
 		Version:        version,
-		HideVersion:    true,
 		Suggest:        true,
-		OnUsageError:   func(_ *cli.Context, err error, _ bool) error { return admin.Usage("%s", err) },
 		ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{centerCommand(), agentCommand(), server.TokenCommand(),
-			admin.SpaceCommand(), admin.TargetCommand(), admin.CACommand(), admin.StatusCommand(),
+			admin.SpaceCommand(), admin.LoginCommand(), credential.Command(admin.Usage),
+			admin.TargetCommand(), admin.RebalanceCommand(), admin.CACommand(), admin.StatusCommand(),
+			admin.ExplainCommand(), admin.RenderCommand(), admin.RolloutCommand(),
 			install.Command(admin.Usage), install.UninstallCommand(), install.CompletionCommand(),
-			install.CompleteCommand(admin.Names), versionCommand()},
+			install.CompleteCommand(server.Names), doctor.Command(daemons()), doctor.BundleCommand(daemons()),
+			versionCommand()},
 	}
+	cli.VersionPrinter = func(c *cli.Context) { _ = admin.PrintVersion(c.App.Writer, "", version, commit) }
 	if filepath.Base(os.Args[0]) == "kubectl-skerry" {
 		a.Name = "kubectl skerry"
 	}
-	for _, c := range a.Commands {
-		noUsageOnError(c, a.Name)
-	}
+	admin.UsageErrors(a)
 	return a
 }
 
-func noUsageOnError(c *cli.Command, path string) {
-	path += " " + c.Name
-	c.OnUsageError = func(_ *cli.Context, err error, _ bool) error {
-		return admin.Usage("%s; see: %s --help", err, path)
-	}
-	for _, sub := range c.Subcommands {
-		noUsageOnError(sub, path)
-	}
+// daemons are what `skerry doctor` looks at.
+func daemons() doctor.Daemons {
+	return doctor.Daemons{Center: centerCommand().Flags, Agent: agentCommand().Flags, Keys: server.CheckKeys,
+		Encryption: server.CheckEncryption, Version: version}
 }
 
 func versionCommand() *cli.Command {
-	return &cli.Command{Name: "version", Usage: "print the version", Action: func(c *cli.Context) error {
-		_, err := fmt.Fprintf(c.App.Writer, "skerry %s (commit %s)\n", version, commit)
-		return err
-	}}
+	return &cli.Command{Name: "version", Usage: "print the version", Flags: []cli.Flag{admin.DataFlag()},
+		Action: func(c *cli.Context) error {
+			return admin.PrintVersion(c.App.Writer, c.String("output"), version, commit)
+		}}
 }
 
 // env is the environment variable of a flag: SKERRY_ and the flag's name in capitals.
@@ -147,33 +147,27 @@ func daemonFlags(mode string) []cli.Flag {
 				"within 10 seconds before an admin confirms it there (skerry target accept); 100 holds nothing"},
 		text("metrics-listen", "", "HOST:PORT for Prometheus metrics over plain HTTP, such as 127.0.0.1:7444; "+
 			"empty means off"),
+		tracing.Flag(),
 		text("log-level", "info", "debug, info, warn or error"),
 		text("log-format", "text", "text or json"),
 	}
 }
 
-// siteName is --name, else the host's name.
-func siteName(c *cli.Context) (string, error) {
-	if name := c.String("name"); name != "" {
-		return name, nil
-	}
-	host, err := os.Hostname()
-	if err != nil {
-		return "", fmt.Errorf("no --name, and the host's name cannot be had: %w", err)
-	}
-	name, _, _ := strings.Cut(strings.ToLower(host), ".")
-	return name, nil
+func certificateLife() cli.Flag {
+	f := admin.DurationFlag(server.DefaultCertificateLife, "how long agents' certificates live; they renew them at two "+
+		"thirds, and one that has expired may still be renewed", "certificate-life")
+	f.EnvVars = env("certificate-life")
+	return f
 }
 
 func centerCommand() *cli.Command {
 	return &cli.Command{
 		Name: "center", Usage: "run a center; with --parent, a relay", Before: admin.FromFile,
 		Flags: append(slices.Concat(daemonFlags("center"), admin.ReplicaFlags(), server.WebhookFlags(admin.Usage),
-			server.EncryptionFlags(), server.AuditFlags(), []cli.Flag{server.NewSpacesDomainFlag(admin.Usage)}),
+			server.EncryptionFlags(), server.AuditFlags(), server.BackupFlags(),
+			[]cli.Flag{server.NewSpacesDomainFlag(admin.Usage)}),
 			text("listen", "127.0.0.1:7443", "HOST:PORT, TCP for the kube API and UDP for agents"),
-			&cli.DurationFlag{Name: "certificate-life", Value: server.DefaultCertificateLife, EnvVars: env("certificate-life"),
-				Usage: "how long agents' certificates live; they renew them at two thirds, and one that has expired may " +
-					"still be renewed"},
+			certificateLife(),
 			text("authentication-config", "", "file with a Kubernetes AuthenticationConfiguration: OIDC providers of "+
 				"people; empty means none"),
 			&cli.StringSliceFlag{Name: "advertise", Usage: "further host names and addresses that the center " +
@@ -183,25 +177,40 @@ func centerCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			traces, err := tracing.FromFlags(c, "skerry-center", version, log)
+			if err != nil {
+				return err
+			}
+			defer traces.Close()
 			if err := admin.HostPort("--listen", c.String("listen")); err != nil {
+				return err
+			}
+			if err := admin.HostNames("--advertise", c.StringSlice("advertise")); err != nil {
 				return err
 			}
 			if c.Duration("certificate-life") < shortestCertificate {
 				return admin.Usage("--certificate-life %s: at least %s", c.Duration("certificate-life"), shortestCertificate)
 			}
+			plan, err := server.BackupOf(c, admin.Usage)
+			if err != nil {
+				return err
+			}
 			var parent *agent.Upward // of a relay
 			cfg := server.Config{DataDir: c.String("data-dir"), Datastore: c.String(admin.DatastoreFlag),
-				SecretFile: c.String(admin.DatastoreSecretFlag), ReplicaAddress: c.String(admin.ReplicaAddressFlag),
-				Listen: c.String("listen"), Advertise: c.StringSlice("advertise"),
+				DatastoreFiles: admin.DatastoreFiles(c), SecretFile: c.String(admin.DatastoreSecretFlag),
+				ReplicaAddress: c.String(admin.ReplicaAddressFlag),
+				Listen:         c.String("listen"), Advertise: c.StringSlice("advertise"),
 				CertificateLife: c.Duration("certificate-life"), MetricsListen: c.String("metrics-listen"),
 				AuthenticationConfig: c.String("authentication-config"), Audit: server.AuditOf(c),
 				EncryptionKeyFile:        c.String(server.EncryptionKeyFlag),
 				EncryptionProviderConfig: c.String(server.EncryptionConfigFlag),
 				SpacesDomain:             c.String(server.SpacesDomainFlag), WebhookAllow: c.StringSlice(server.WebhookAllowFlag),
-				WebhookDeny: c.StringSlice(server.WebhookDenyFlag), Version: version, Log: log}
+				WebhookDeny: c.StringSlice(server.WebhookDenyFlag), Backup: plan, Version: version, Revision: commit,
+				Log: log}
+			cfg.Tracer = traces.Tracer()
 			if len(c.StringSlice("parent")) > 0 {
 				parent = agent.NewUpward()
-				cfg.Parent = parent
+				cfg.Parent, cfg.ParentLease = parent, &lease.Published{}
 			}
 			s, err := server.New(cfg)
 			if err != nil {
@@ -219,8 +228,11 @@ func centerCommand() *cli.Command {
 				child.AuditLog = agent.NoAuditLog
 			}
 			child.Intended, child.Subtree, child.Children, child.Upward = s.Intend, s.Subtree, s, parent
+			child.SubtreeOffer = s.SubtreeOffer
 			child.Center, child.Above = s.Incarnation(), s.Above
+			child.Lease, child.LeasesBelow = cfg.ParentLease, s.LeasesBelow
 			child.MetricsListen, child.Metrics = "", s.Metrics() // the center's listener shows both halves
+			child.Tracer = traces.Tracer()
 			return runCenter(c.Context, s, log, &child)
 		},
 		Subcommands: append(server.BackupCommands(version, admin.Usage), admin.RotateEncryptionKeyCommand()),
@@ -264,7 +276,9 @@ func runCenter(ctx context.Context, s *server.Server, log *slog.Logger, child *a
 	err := <-ended
 	cancel(err)
 	for range running - 1 {
-		err = errors.Join(err, <-ended)
+		if other := <-ended; !errors.Is(other, err) { // the first one is why the other ended
+			err = errors.Join(err, other)
+		}
 	}
 	log.Info("stopped")
 	return err
@@ -284,10 +298,16 @@ func agentCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			traces, err := tracing.FromFlags(c, "skerry-agent", version, log)
+			if err != nil {
+				return err
+			}
+			defer traces.Close()
 			cfg, err := agentConfig(c, log)
 			if err != nil {
 				return err
 			}
+			cfg.Tracer = traces.Tracer()
 			cfg.AuditLog = c.String("audit-log-path")
 			if cfg.Target, err = agent.Cluster(cmp.Or(c.String("kubeconfig"), systemd.Credential("kubeconfig"))); err != nil {
 				return err
@@ -304,9 +324,15 @@ func agentCommand() *cli.Command {
 
 func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 	if len(c.StringSlice("parent")) == 0 {
-		return agent.Config{}, admin.Usage("--parent is missing: the address of the center, https://HOST:PORT")
+		return agent.Config{}, admin.Usage("--parent is required: the address of the center, https://HOST:PORT; see: "+
+			"%s --help", c.Command.HelpName)
 	}
-	name, err := siteName(c)
+	for _, address := range c.StringSlice("parent") {
+		if err := admin.CenterURL("--parent", address); err != nil {
+			return agent.Config{}, err
+		}
+	}
+	name, err := agent.SiteNameOf(c)
 	if err != nil {
 		return agent.Config{}, err
 	}
@@ -314,7 +340,7 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 	if err != nil {
 		return agent.Config{}, admin.Usage("%s", err)
 	}
-	token, err := joinToken(c)
+	token, err := agent.TokenOf(c, systemd.Credential("token"), admin.Usage)
 	if err != nil {
 		return agent.Config{}, err
 	}
@@ -325,30 +351,16 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 	allow, wrong := agent.AllowOf(c, admin.Usage)
 	spaces, invalid := agent.SpacesNamespaceOf(c, admin.Usage)
 	pods, unreachable := agent.GatewayAddressOf(c, admin.Usage)
-	return agent.Config{Allow: allow, Impersonate: c.Bool("impersonate"), SpacesNamespace: spaces,
+	return agent.Config{Allow: allow, Leasing: agent.Leasing{RefuseStop: !c.Bool("allow-scale-to-zero")},
+		Impersonate: c.Bool("impersonate"), SpacesNamespace: spaces,
 		GatewayAddress: pods, DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: token,
 		Name:   name,
 		Labels: l, MaxDeleteShare: c.Int("max-delete-share"), MetricsListen: c.String("metrics-listen"),
-		Version: version, Log: log}, errors.Join(err, wrong, invalid, unreachable)
+		Version: version, Revision: commit, Log: log}, errors.Join(err, wrong, invalid, unreachable)
 }
 
-// joinToken is the token of --token or --token-file, "" for none.
-func joinToken(c *cli.Context) (string, error) {
-	file := c.String("token-file")
-	if file == "" && c.String("token") == "" {
-		file = systemd.Credential("token")
-	}
-	if file == "" {
-		return c.String("token"), nil
-	}
-	if c.String("token") != "" {
-		return "", admin.Usage("--token and --token-file: give one of them")
-	}
-	return enroll.ReadToken(file, os.Stdin)
-}
-
-// logger makes the process's logger and hands the libraries' own loggers over to it: klog
-// (Kubernetes) and logrus (kine) tell only what is worth a warning.
+// logger makes the process's logger and hands the libraries' own loggers over to it, which tell only
+// what is worth a warning.
 func logger(c *cli.Context) (*slog.Logger, error) {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(c.String("log-level"))); err != nil {
@@ -365,10 +377,6 @@ func logger(c *cli.Context) (*slog.Logger, error) {
 		return nil, admin.Usage("--log-format %q: use text or json", c.String("log-format"))
 	}
 	log := slog.New(handler)
-	libraries := slog.New(librarylog.NewHandler(c.Context, handler, max(level, slog.LevelWarn)))
-	klog.SetSlogLogger(libraries.With("part", "kubernetes"))
-	logrus.SetLevel(logrus.WarnLevel)
-	logrus.SetFormatter(&logrus.TextFormatter{DisableTimestamp: true, DisableColors: true})
-	logrus.SetOutput(slog.NewLogLogger(libraries.With("part", "kine").Handler(), slog.LevelWarn).Writer())
+	librarylog.TakeOver(c.Context, handler, max(level, slog.LevelWarn))
 	return log, nil
 }

@@ -74,3 +74,30 @@ func TestTheSitesRBACHasTheLastWord(t *testing.T) {
 		t.Errorf("message %q", m)
 	}
 }
+
+// TestANamespaceThatGoesIsNamed: who deletes a namespace at the site deletes the space's RoleBinding in it.
+// What is refused for that is not the site's admin's word.
+func TestANamespaceThatGoesIsNamed(t *testing.T) {
+	s := sealedSite(t, tunnel.Allow{})
+	s.agent.applier.Impersonate = true
+	ns, c := spaceNamespace("shop", "u1", "app"), configMap("app", "c", "1")
+	s.desire(ns)
+	s.settled()
+	live := s.api.Object("", "namespaces", "", "app")
+	live["metadata"].(map[string]any)["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+	live["status"] = map[string]any{"phase": "Terminating", "conditions": []any{map[string]any{"status": "True",
+		"type": "NamespaceFinalizersRemaining", "message": "example.com/x in 1 resource instances"}}}
+	s.api.Put("v1", "Namespace", "", "app", live)
+	s.api.Refuse(func(_, plural, _ string) *targettest.Refusal {
+		if plural != "configmaps" {
+			return nil
+		}
+		return &targettest.Refusal{Code: http.StatusForbidden, Reason: "Forbidden",
+			Message: `configmaps "c" is forbidden: User "system:serviceaccount:skerry-spaces:shop" cannot patch`}
+	})
+	s.desire(c)
+	m := s.reported(c, "NamespaceTerminating")
+	if !strings.Contains(m, "namespace app") || !strings.Contains(m, "example.com/x in 1 resource instances") {
+		t.Errorf("message %q", m)
+	}
+}

@@ -9,10 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 
-	"k8s.io/client-go/rest"
-	"k8s.io/client-go/tools/clientcmd"
+	"go.opentelemetry.io/otel/trace"
 
 	"skerry.dev/skerry/agent/apply"
 	"skerry.dev/skerry/agent/auditlog"
@@ -22,14 +20,17 @@ import (
 	"skerry.dev/skerry/agent/observe"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/uplink"
+	"skerry.dev/skerry/agent/variants"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
+	"skerry.dev/skerry/store/datadir"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/keyfile"
 	"skerry.dev/skerry/tunnel/metrics"
 	"skerry.dev/skerry/tunnel/proxy"
+	"skerry.dev/skerry/tunnel/tracing"
 )
 
 // ErrRefused is returned by Run when a person has to mend something. The join was refused (token,
@@ -59,6 +60,9 @@ type Config struct {
 	// Below returns what a relay reports about the sites below it, and a channel that is closed at
 	// the next change. Nil for a site.
 	Subtree func() (*tunnel.SubtreeStatus, <-chan struct{})
+	// SubtreeOffer returns what a relay reports of what the clusters below it offer, nil while that is
+	// not known. It changes together with Subtree.
+	SubtreeOffer func() *tunnel.ClusterOffer
 	// Children reaches the targets of a relay, for what the parent asks of what is below it. Nil for
 	// a site.
 	Children exchange.Sites
@@ -82,6 +86,7 @@ type Config struct {
 	// Both are zero for a site.
 	Center store.Incarnation
 	Above  func([]store.Incarnation)
+	Leasing
 	// MaxDeleteShare is the share of the objects, in percent, that may be deleted at once without
 	// confirmation. 0 is the default of 30; 100 withholds nothing.
 	MaxDeleteShare int
@@ -92,40 +97,19 @@ type Config struct {
 	MetricsListen string
 	// Metrics is the registry for this agent's figures; nil means one of its own.
 	Metrics *metrics.Registry
+	// Tracer gets the spans of what is written to the target for a change that the parent follows. Nil
+	// means that nothing is traced, and that the parent is not asked to tell.
+	Tracer trace.TracerProvider
 	// Supervisor is told that the agent runs; nil for none.
 	Supervisor Supervisor
-	// Version is the version of this binary.
-	Version string
+	// Version is the version of this binary, Revision the commit that it was built of.
+	Version, Revision string
 	// Log receives the log; nil discards it.
 	Log *slog.Logger
 }
 
 // NoAuditLog is the value of Config.AuditLog that disables the audit log.
 const NoAuditLog = "none"
-
-// Cluster returns the target of an agent beside a workload cluster: the current context of a
-// kubeconfig file. If kubeconfig is empty, it is the cluster that this process runs in.
-func Cluster(kubeconfig string) (target.Access, error) {
-	if kubeconfig == "" {
-		config, err := rest.InClusterConfig()
-		if err != nil {
-			return nil, fmt.Errorf("find the workload cluster (give --kubeconfig FILE when not inside of it): %w", err)
-		}
-		return target.Cluster(config), nil
-	}
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return nil, fmt.Errorf("read kubeconfig %s: %w", kubeconfig, err)
-	}
-	return target.Cluster(config), nil
-}
-
-// Relay returns the target of a center that joins a parent: its own spaces.
-func Relay(center interface {
-	Loopback(space string) *rest.Config
-}) target.Access {
-	return target.Relay(center.Loopback)
-}
 
 // Run runs an agent until ctx ends, and returns nil then. It returns ErrRefused when a person has
 // to mend something. It leaves the target as it is in any case.
@@ -174,8 +158,10 @@ type agent struct {
 	inventory *inventory.Inventory
 	applier   *apply.Applier
 	observer  *observe.Observer
+	rules     *variants.Rules
 	// conditions are what the site reports about itself. Each part sets its own.
 	conditions tunnel.Conditions
+	holds      bool // the site holds releases, see HoldFile
 	identity   *siteIdentity
 	known      clusterIdentity
 	cache      cacheState
@@ -184,12 +170,19 @@ type agent struct {
 	gateway    *gateway.Gateway // nil for a relay
 	// gatewayMetrics are nil for a relay.
 	gatewayMetrics *gateway.Metrics
-	permission     *permission       // nil for a relay
+	permission     *permission // nil for a relay
+	leased         *siteLease
 	scrape         *metrics.Listener // nil without MetricsListen
 	audit          *auditlog.Log     // nil with NoAuditLog
+	trace          *tracing.Follower // nil without Tracer
+	status         *statusFile
+	self           selfName
 }
 
 func open(cfg Config) (*agent, error) {
+	if err := datadir.Check(cfg.DataDir, datadir.Agent); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
 	}
@@ -197,13 +190,16 @@ func open(cfg Config) (*agent, error) {
 		return nil, err
 	}
 	if cfg.Metrics == nil {
-		cfg.Metrics = metrics.New()
+		cfg.Metrics = metrics.New(metrics.Build{Version: cfg.Version, Revision: cfg.Revision})
 	}
 	known, err := openSiteIdentity(cfg.DataDir, cfg.Log)
 	if err != nil {
 		return nil, err
 	}
-	a := &agent{Config: cfg, identity: known, clients: target.NewClients(cfg.Target)}
+	a := &agent{
+		Config: cfg, identity: known, clients: target.NewClients(cfg.Target), trace: tracing.New(cfg.Tracer),
+		status: newStatusFile(cfg.Version),
+	}
 	a.clients.SpacesNamespace = cfg.SpacesNamespace
 	a.known.at = known.target()
 	a.cache = newCacheState(&a.conditions)
@@ -255,11 +251,22 @@ func (a *agent) wire() (err error) {
 			return err
 		}
 	}
-	a.observer = observe.New(observe.Config{Inventory: a.inventory, Clients: a.clients, Log: a.Log, Desired: a.body})
+	if a.leased, err = openLease(a); err != nil {
+		return err
+	}
+	a.observer = observe.New(observe.Config{Inventory: a.inventory, Clients: a.clients, Log: a.Log, Desired: a.body,
+		MayUpsync: a.mayUpsync})
 	a.observer.SetForm(a.identity.reads())
+	if err := a.loadUpsyncs(); err != nil {
+		return err
+	}
+	a.rules = variants.New(variants.Config{
+		Desired: a.desired, Keep: a.file, Report: a.observer.Ruled, Log: a.Log,
+	})
 	a.applier = apply.New(apply.Config{
 		Desired: a.desired, Inventory: a.inventory, Clients: a.clients, Reports: a.observer, Relay: a.Config.Relay,
-		Guard: a.guard, Listener: a, Log: a.Log,
+		Variants: a.rules, Self: a.names, Whole: func() bool { return a.desired.Position().Revision != store.Comparing },
+		Guard: a.guard, Lease: a.leased, Listener: a, Trace: a.trace, Log: a.Log,
 	})
 	a.guard.Bind(a.applier)
 	a.observer.Bind(rewinding{a.applier, &a.cache})
@@ -289,7 +296,7 @@ func (a *agent) run(ctx context.Context) error {
 	defer closeBooks()
 	books.Go(func() { cancel(a.inventory.Run(bookCtx)) })
 	for _, part := range []func(context.Context) error{a.observer.Run, a.applier.Run, a.uplink,
-		a.file.Maintain, a.recover, a.refill, a.watchCache} {
+		a.file.Maintain, a.recover, a.refill, a.watchCache, a.leased.run} {
 		parts.Go(func() {
 			if err := part(ctx); err != nil {
 				cancel(err)
@@ -297,12 +304,21 @@ func (a *agent) run(ctx context.Context) error {
 		})
 	}
 	books.Go(func() { a.runClock(bookCtx) })
+	books.Go(func() { a.runStatus(bookCtx) })
+	a.lookForHold() // before the first session, so that its first words say it
+	parts.Go(func() { a.runHold(ctx) })
+	if !a.Config.Relay { // a center tells them itself
+		books.Go(func() { a.tellGoroutines(bookCtx) })
+	}
 	if a.audit != nil {
 		books.Go(func() { cancel(a.audit.Run(bookCtx)) })
 	}
 	parts.Go(func() { a.describe(ctx) })
 	if !a.Config.Relay {
+		parts.Go(func() { cancel(a.rules.Run(ctx)) })
 		parts.Go(func() { cancel(a.followTarget(ctx)) })
+		parts.Go(func() { a.tellOffer(ctx) })
+		parts.Go(func() { a.leased.events.Run(ctx) })
 		parts.Go(func() { a.runGateway(ctx, cancel) })
 		parts.Go(func() { cancel(a.identify(ctx)) })
 		parts.Go(func() { trim(ctx, a.file.ReleaseMemory) })
@@ -324,77 +340,4 @@ func (a *agent) run(ctx context.Context) error {
 		return err
 	}
 	return nil
-}
-
-// compareTime bounds how long the first session waits for objects that a crash left without a
-// record to be looked up.
-const compareTime = 10 * time.Second
-
-// uplink joins and keeps the session. It begins after those objects were looked up, because a
-// tombstone deletes only what is recorded.
-func (a *agent) uplink(ctx context.Context) error {
-	timer := time.NewTimer(compareTime)
-	defer timer.Stop()
-	for _, looked := range []<-chan struct{}{a.applier.Compared(), a.cache.swept} {
-		select {
-		case <-ctx.Done():
-			return nil
-		case <-looked:
-		case <-timer.C:
-			a.Log.Warn("the target does not answer; going on with what is known of it")
-			timer.Reset(0)
-		}
-	}
-	for ctx.Err() == nil {
-		session, again := context.WithCancelCause(ctx)
-		a.cache.session(func() { again(errCompare) })
-		err := uplink.Run(session, a.link())
-		compare := context.Cause(session) == errCompare
-		again(nil)
-		if !compare {
-			return a.over(ctx, err)
-		}
-	}
-	return nil
-}
-
-// errCompare ends a session so that the next one compares digests.
-var errCompare = errors.New("the copy has to be compared with the parent")
-
-func (a *agent) link() uplink.Config {
-	return uplink.Config{
-		Dir: a.DataDir, Parents: a.Parents, Proxy: a.Proxy, Keep: a.file, Token: a.Token, Name: a.Name,
-		Labels: a.Labels, Log: a.Log,
-		Welcomed: a.welcomed, Desired: marked{a.guard, a.cache.named, a.identity},
-		Reported: a.observer.Feed(), ReportedReady: a.cache.reports,
-		Hello: a.hello, Clock: a.clock, Conditions: &a.conditions, OnAccept: a.accepted,
-		OnNarrow: a.narrowed, Meter: a.figures.meter,
-		Streams: a.streams(), Upward: a.Upward, Data: a.figures.data,
-	}
-}
-
-// versionTime bounds how long a session waits for the target's version, which only people read.
-const versionTime = 2 * time.Second
-
-func (a *agent) hello(ctx context.Context) tunnel.Hello {
-	h := tunnel.Hello{AgentVersion: a.Version, Relay: a.Config.Relay, Force: a.Force, Center: a.Center}
-	ctx, cancel := context.WithTimeout(ctx, versionTime)
-	defer cancel()
-	client, err := a.clients.For(target.RootSpace)
-	if err == nil {
-		h.KubernetesVersion, err = client.Version(ctx)
-	}
-	if err != nil {
-		a.Log.Debug("version of the target not known", "err", err)
-	}
-	if a.Config.Relay {
-		return h
-	}
-	if h.Cluster = a.known.get().Cluster; err == nil {
-		if now, err := client.Identify(ctx); err == nil {
-			h.Cluster = now.Cluster
-		}
-	}
-	a.known.recordTold(h.Cluster)
-	return h
 }

@@ -59,6 +59,23 @@ var (
 			func(a *tunnel.Allow) *[]string { return &a.Webhooks },
 		},
 		{
+			"allow-upsync",
+			"spaces that may bring objects which were born here, Secrets too, into the space from the namespaces made for " +
+				"them (spec.upsync of a Placement): SPACE; '*' stands for any part",
+			func(a *tunnel.Allow) *[]string { return &a.Upsync },
+		},
+		{
+			"allow-hosts",
+			"hosts of Ingresses, Gateways and routes that are kept for some spaces: SPACE=HOST; spaces that are named with " +
+				"one host share it; '*' stands for any part",
+			func(a *tunnel.Allow) *[]string { return &a.Hosts },
+		},
+		{
+			"allow-definitions",
+			"API groups whose definitions are kept for some spaces: SPACE=GROUP; '*' stands for any part",
+			func(a *tunnel.Allow) *[]string { return &a.Definitions },
+		},
+		{
 			"allow-load-balancer-classes",
 			"values of spec.loadBalancerClass that Services may have",
 			func(a *tunnel.Allow) *[]string { return &a.LoadBalancerClasses },
@@ -101,10 +118,19 @@ var (
 			"let Placements take over objects that exist, but never Secrets",
 			func(a *tunnel.Allow) *bool { return &a.TakeOver },
 		},
-		{"allow-external-ips", "let Services have externalIPs", func(a *tunnel.Allow) *bool { return &a.ExternalIPs }},
+		{
+			"allow-external-ips",
+			"let Services have externalIPs and a loadBalancerIP",
+			func(a *tunnel.Allow) *bool { return &a.ExternalIPs },
+		},
+		{
+			"allow-external-backends",
+			"let Ingresses and routes lead to Services of type ExternalName",
+			func(a *tunnel.Allow) *bool { return &a.ExternalBackends },
+		},
 		{
 			"allow-volume-names",
-			"let claims choose volumes of the site: by name, by selector, or those without a class",
+			"let claims choose volumes of the site (by name, by selector, those without a class), and Pods name storage",
 			func(a *tunnel.Allow) *bool { return &a.VolumeNames },
 		},
 		{
@@ -141,6 +167,14 @@ func AllowFlags() (out []cli.Flag) {
 		out,
 		spacesNamespaceFlag(),
 		gatewayAddressFlag(),
+		&cli.BoolFlag{
+			Name:     "allow-scale-to-zero",
+			Value:    true,
+			EnvVars:  env("allow-scale-to-zero"),
+			Category: "What spaces may do here",
+			Usage: "let what must not run twice be stopped here when the parent has not been heard for " +
+				"SyncTarget.spec.lease; false keeps it running, and the parent never starts it elsewhere",
+		},
 		&cli.BoolFlag{
 			Name:     "impersonate",
 			Value:    true,

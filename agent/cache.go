@@ -11,6 +11,7 @@ import (
 	"skerry.dev/skerry/agent/deletionguard"
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/recovery"
+	"skerry.dev/skerry/agent/variants"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
 	"skerry.dev/skerry/tunnel"
@@ -21,6 +22,10 @@ import (
 // intact entries are kept, the target is searched for this site's objects, and the next comparison
 // with the parent restores the rest. Until then nothing is touched.
 const cacheFile = "agent.db"
+
+// compareTime bounds how long the first session waits for objects that a crash left without a
+// record to be looked up.
+const compareTime = 10 * time.Second
 
 // openCache opens the file, or rebuilds it when it is corrupt, and opens the copy in it.
 func (a *agent) openCache() error {
@@ -40,7 +45,7 @@ func (a *agent) openCache() error {
 	// What a commit creates is applied while it becomes durable: a crash in between leaves an
 	// object that the search of the next start finds. What it changes waits, because a copy that
 	// has lost the change would set the object back.
-	arrived := func(keys []store.Key) { a.observer.Arrived(keys); changed(keys) }
+	arrived := func(keys []store.Key) { a.upsyncsArrived(keys); a.observer.Arrived(keys); changed(keys) }
 	if a.desired, err = file.Sink("desired", bolt.SinkOptions{OnStart: changed, OnCommit: arrived, KeepRemoved: true,
 		Holds: func(k store.Key) bool { _, known := a.inventory.Get(k); return known }}); err != nil {
 		return fmt.Errorf("open the desired copy: %w", err)
@@ -85,6 +90,11 @@ func (a *agent) body(k store.Key) []byte {
 func (a *agent) claim() error {
 	var keys []store.Key
 	a.inventory.Each(func(k store.Key, _ inventory.Record) { keys = append(keys, k) })
+	rules, err := variants.Kept(a.file)
+	if err != nil {
+		a.Log.Warn("which Customizers there are is not known; the parent tells it again", "err", err)
+	}
+	keys = append(keys, rules...)
 	n, err := a.desired.AddUnknown(keys...)
 	if n > 0 {
 		a.Log.Info("objects on the target are not in the desired copy, the parent is asked for them", "n", n)
@@ -149,6 +159,9 @@ func (a *agent) welcomed(w tunnel.Welcome) {
 	if w.Site != "" {
 		a.identity.welcomed(w.Site, w.Reports)
 		a.identity.meets(w.Incarnation)
+		if a.identity.named(w.Name, w.Formerly) {
+			a.Log.Info("the center calls this site by another name now", "name", w.Name, "formerly", w.Formerly)
+		}
 		a.clients.SetSite(w.Site)
 	}
 	if a.Above != nil {

@@ -9,6 +9,9 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
+// reasonDiskRefuses is the reason of StoreHealthy=False while the disk takes no writes.
+const reasonDiskRefuses = "DiskRefuses"
+
 // cacheHealth says the condition StoreHealthy: a disk that takes no writes goes before a file that
 // is being filled again.
 type cacheHealth struct {
@@ -76,7 +79,7 @@ func (h *cacheHealth) publishLocked() {
 	}
 	switch {
 	case h.broken != nil:
-		c.Status, c.Reason = tunnel.False, "DiskRefuses"
+		c.Status, c.Reason = tunnel.False, reasonDiskRefuses
 		c.Message = "what is known goes on being enforced, nothing new is acknowledged: " + h.broken.Error()
 	case h.refill != "":
 		c.Status, c.Reason, c.Message = tunnel.False, "Refilling", h.refill

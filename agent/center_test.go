@@ -29,6 +29,7 @@ import (
 	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/tracing"
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
@@ -53,7 +54,8 @@ type center struct {
 	with     furnished
 	held     chan delta.Held // nil: nobody asks
 	orders   *tunnel.Commands
-	shut     func() // ends the QUIC listener
+	follow   *tracing.Follower // nil: nothing is traced
+	shut     func()            // ends the QUIC listener
 }
 
 func newCenter(t testing.TB) *center {
@@ -250,7 +252,7 @@ func (c *center) config() tunnel.ParentConfig {
 			return chain, c.bundle(), err
 		},
 	}.Config()
-	cfg.Commands, cfg.Log = orders, discard()
+	cfg.Commands, cfg.Log, cfg.Tracer = orders, discard(), c.follow.To("paris")
 	return cfg
 }
 

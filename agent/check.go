@@ -48,6 +48,12 @@ type Finding struct {
 	Do string `json:"do"`
 }
 
+// StoreFile is the name of an agent's store in its data directory.
+const StoreFile = cacheFile
+
+// NeedsKeys reports whether the keys of the store are what is missing.
+func (f Finding) NeedsKeys() bool { return f.Do == doKeys }
+
 const (
 	doRepair = "run skerry agent check --repair, or start the agent, which does the same; what " +
 		"is lost is asked of the parent"
@@ -60,7 +66,7 @@ const (
 func Check(c CheckConfig) (*Checked, error) {
 	out := &Checked{DataDir: c.DataDir, Findings: []Finding{}}
 	if _, err := os.Stat(c.DataDir); err != nil {
-		return nil, fmt.Errorf("look at the data directory: %w", err)
+		return nil, fmt.Errorf("look at the data directory: %w; give --data-dir the directory of the agent", err)
 	}
 	if _, err := enroll.Load(c.DataDir, enroll.NewClock(enroll.ClockState{})); err != nil {
 		do := "restore the files of the identity; or join again, see skerry token create at the center"

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"log/slog"
@@ -9,6 +10,20 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
+// serviceData is where an agent that runs as a service keeps its data, plainData where any other does.
+const (
+	serviceData = "/var/lib/skerry-agent"
+	plainData   = "/var/lib/skerry"
+)
+
+// checkedDir is the directory that is looked at: that of the service, where there is one.
+func checkedDir(service string) string {
+	if _, err := os.Stat(service); err == nil {
+		return service
+	}
+	return plainData
+}
+
 // CheckCommand is `skerry agent check`. Usage makes the error of a command line that cannot be
 // meant so.
 func CheckCommand(usage func(format string, args ...any) error) *cli.Command {
@@ -16,9 +31,9 @@ func CheckCommand(usage func(format string, args ...any) error) *cli.Command {
 		Name: "check", Usage: "look whether what a stopped agent keeps is sound; changes nothing unless told to",
 		Flags: []cli.Flag{
 			&cli.StringFlag{
-				Name:    "data-dir",
-				Value:   "/var/lib/skerry",
-				Usage:   "directory of the agent; of a relay its directory's uplink",
+				Name: "data-dir",
+				Usage: "directory of the agent; of a relay its directory's uplink (default: that of the service, " +
+					serviceData + ", else " + plainData + ")",
 				EnvVars: []string{"SKERRY_DATA_DIR"},
 			},
 			&cli.BoolFlag{
@@ -34,7 +49,7 @@ func CheckCommand(usage func(format string, args ...any) error) *cli.Command {
 			log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 			found, err := Check(
 				CheckConfig{
-					DataDir:   c.String("data-dir"),
+					DataDir:   cmp.Or(c.String("data-dir"), checkedDir(serviceData)),
 					Repair:    c.Bool("repair"),
 					RotateKey: c.Bool("rotate-key"),
 					Log:       log,

@@ -101,10 +101,11 @@ func TestClaimsOfTemplatesAreReported(t *testing.T) {
 	eventually(t, "it goes", func() bool { return s.report(claimKey("data-db-1")) == nil })
 
 	// Its StatefulSet goes and comes back, while another one keeps the watch: the claim was there.
-	more := live("apps", "statefulsets", "apps/v1", "StatefulSet", "default", "more", map[string]any{"spec": map[string]any{
-		"selector":             map[string]any{"matchLabels": map[string]any{"app": "more"}},
-		"volumeClaimTemplates": []any{map[string]any{"metadata": map[string]any{"name": "data"}}},
-	}})
+	more := live("apps", "statefulsets", "apps/v1", "StatefulSet", "default", "more",
+		map[string]any{"spec": map[string]any{
+			"selector":             map[string]any{"matchLabels": map[string]any{"app": "more"}},
+			"volumeClaimTemplates": []any{map[string]any{"metadata": map[string]any{"name": "data"}}},
+		}})
 	s.desire(more)
 	s.settled()
 	s.desire(gone(setWithClaims()))

@@ -6,8 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/api/resource"
-
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/ondemand"
@@ -21,15 +19,32 @@ const (
 	describeRetry = 5 * time.Second
 )
 
+// The parent is told at once of what else has changed; of what pods request, when that has changed by
+// more than allocatedStep of what is allocatable, or when it was last told allocatedAfter ago.
+const (
+	allocatedStep  = 0.05
+	allocatedAfter = 5 * time.Minute
+)
+
+// describeShare is how many times as long as reading took nothing is read: where there are thousands
+// of pods that is more than describeEvery.
+const describeShare = 50
+
 // describe tells the parent what the cluster is made of until ctx ends.
 func (a *agent) describe(ctx context.Context) {
+	var told *tunnel.ClusterFacts
+	var at time.Time
 	for {
-		again := describeEvery
-		if facts, err := a.clusterFacts(ctx); err != nil {
+		began := time.Now()
+		facts, err := a.clusterFacts(ctx)
+		again := max(describeEvery, describeShare*time.Since(began))
+		switch {
+		case err != nil:
 			a.Log.Debug("the target does not say what it is made of", "err", err)
 			again = describeRetry
-		} else {
+		case worthTelling(told, facts, time.Since(at)):
 			a.conditions.ReportCluster(facts)
+			told, at = facts, time.Now()
 		}
 		if !ondemand.Pause(ctx, again) {
 			return
@@ -45,10 +60,17 @@ func (a *agent) clusterFacts(ctx context.Context) (*tunnel.ClusterFacts, error) 
 		return nil, err
 	}
 	sum := newNodeSum()
-	if err := client.Nodes(ctx, sum.add); err != nil {
+	err = client.Nodes(ctx, sum.add)
+	if err != nil && !target.NotReadable(err) {
 		return nil, err
 	}
 	facts := sum.facts()
+	if err != nil {
+		facts.Unread = append(facts.Unread, tunnel.UnreadNodes)
+	}
+	if err := a.allocation(ctx, client, facts); err != nil {
+		return nil, err
+	}
 	for _, kind := range tunnel.ClassKinds() {
 		err := client.Classes(ctx, kind, func(o *target.ClassObject) {
 			if kind != "PriorityClass" || !strings.HasPrefix(o.Metadata.Name, "system-") {
@@ -85,13 +107,12 @@ func classFact(kind string, o *target.ClassObject) tunnel.ClusterClass {
 type nodeSum struct {
 	nodes, ready          int
 	systems, architecture map[string]bool
-	capacity, allocatable map[string]resource.Quantity
+	capacity, allocatable amounts
 }
 
 func newNodeSum() *nodeSum {
 	return &nodeSum{
-		systems: map[string]bool{}, architecture: map[string]bool{},
-		capacity: map[string]resource.Quantity{}, allocatable: map[string]resource.Quantity{},
+		systems: map[string]bool{}, architecture: map[string]bool{}, capacity: amounts{}, allocatable: amounts{},
 	}
 }
 
@@ -100,30 +121,20 @@ func (s *nodeSum) add(n *target.Node) {
 	for _, c := range n.Status.Conditions {
 		if c.Type == "Ready" && c.Status == "True" {
 			s.ready++
+			if !n.Spec.Unschedulable {
+				s.allocatable.add(n.Status.Allocatable)
+			}
 		}
 	}
 	s.systems[n.Status.NodeInfo.OperatingSystem] = true
 	s.architecture[n.Status.NodeInfo.Architecture] = true
-	addTo(s.capacity, n.Status.Capacity)
-	addTo(s.allocatable, n.Status.Allocatable)
-}
-
-func addTo(sum map[string]resource.Quantity, of map[string]string) {
-	for name, text := range of {
-		q, err := resource.ParseQuantity(text)
-		if err != nil {
-			continue
-		}
-		have := sum[name]
-		have.Add(q)
-		sum[name] = have
-	}
+	s.capacity.add(n.Status.Capacity)
 }
 
 func (s *nodeSum) facts() *tunnel.ClusterFacts {
 	return &tunnel.ClusterFacts{
 		Nodes: s.nodes, Ready: s.ready, OperatingSystem: only(s.systems), Architecture: only(s.architecture),
-		Capacity: texts(s.capacity), Allocatable: texts(s.allocatable),
+		Capacity: s.capacity.texts(), Allocatable: s.allocatable.texts(),
 	}
 }
 
@@ -135,15 +146,4 @@ func only(set map[string]bool) string {
 		}
 	}
 	return ""
-}
-
-func texts(of map[string]resource.Quantity) map[string]string {
-	if len(of) == 0 {
-		return nil
-	}
-	out := map[string]string{}
-	for name, q := range of {
-		out[name] = q.String()
-	}
-	return out
 }

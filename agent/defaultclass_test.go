@@ -11,11 +11,13 @@ import (
 func TestClaimWithoutAClassNeedsTheDefaultOne(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.api.Put("storage.k8s.io/v1", "StorageClass", "", "slow", nil)
-	claim := live("", "persistentvolumeclaims", "v1", "PersistentVolumeClaim", "app", "data", map[string]any{"spec": map[string]any{}})
+	claim := live("", "persistentvolumeclaims", "v1", "PersistentVolumeClaim", "app", "data",
+		map[string]any{"spec": map[string]any{}})
 	named := live("", "persistentvolumeclaims", "v1", "PersistentVolumeClaim", "app", "named",
 		map[string]any{"spec": map[string]any{"storageClassName": "slow"}})
 	s.desire(spaceNamespace("shop", "u1", "app"), claim, named)
-	if m := s.reported(claim, "FieldNotAllowed"); !strings.Contains(m, "has no default one") || !strings.Contains(m, "volumeNames: true") {
+	if m := s.reported(claim, "FieldNotAllowed"); !strings.Contains(m, "has no default one") ||
+		!strings.Contains(m, "volumeNames: true") {
 		t.Errorf("message %q", m)
 	}
 	eventually(t, "that with a class is made", func() bool { return s.exists(named) })

@@ -123,6 +123,7 @@ func TestEndpointSlicesBeyondTheLimitAreLeftOutInWords(t *testing.T) {
 	s.api.Remove("discovery.k8s.io", "endpointslices", "default", names[1])
 	eventually(t, "a long slice is cut", func() bool {
 		got, ok := s.sliceReport("web-12")
-		return ok && len(got.Endpoints) == 100 && strings.Contains(got.Metadata.Annotations[store.SlicesTruncated], "130 endpoints")
+		return ok && len(got.Endpoints) == 100 &&
+			strings.Contains(got.Metadata.Annotations[store.SlicesTruncated], "130 endpoints")
 	})
 }

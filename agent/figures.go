@@ -14,6 +14,7 @@ type figures struct {
 	meter *traffic.Meter
 	data  *tunneldata.Metrics
 	apply *prometheus.HistogramVec
+	beats prometheus.Histogram
 
 	part prometheus.Registerer
 	all  []prometheus.Collector
@@ -28,6 +29,10 @@ func newFigures(a *agent) *figures {
 			Name:    "skerry_apply_seconds",
 			Help:    "One try to bring an object of the target to its desired state, by result: done or failed.",
 			Buckets: prometheus.ExponentialBuckets(0.001, 4, 8)}, []string{"result"}),
+		beats: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "skerry_link_heartbeat_seconds",
+			Help:    "Round trip of a heartbeat of the session with the parent, which is asked for when the link is silent.",
+			Buckets: prometheus.ExponentialBuckets(0.001, 2, 14)}),
 	}
 	gauge := func(name, help string, value func() int) prometheus.Collector {
 		return prometheus.NewGaugeFunc(
@@ -47,7 +52,7 @@ func newFigures(a *agent) *figures {
 	}
 	reported := a.observer.Feed()
 	f.part = a.Metrics.Part(name)
-	f.all = []prometheus.Collector{f.meter, f.data, f.apply,
+	f.all = []prometheus.Collector{f.meter, f.data, f.apply, f.beats,
 		counter(
 			"skerry_store_fsyncs_total",
 			"Times that the disk was told to make the store's file durable.",
@@ -57,6 +62,11 @@ func newFigures(a *agent) *figures {
 			"skerry_store_bytes_written_total",
 			"Bytes written to the store's file, in whole pages.",
 			func() int64 { return a.file.Cost().Bytes },
+		),
+		gauge(
+			"skerry_lease_ended",
+			"1 while the lease of the site has ended, so that what must not run twice is stopped there.",
+			a.leased.endedCount,
 		),
 		gauge("skerry_apply_pending", "Objects that the target does not hold as desired yet.", a.applier.Pending),
 		gauge(
@@ -79,6 +89,9 @@ func (f *figures) close() {
 		f.part.Unregister(c)
 	}
 }
+
+// heartbeat records how long the parent took to answer one.
+func (f *figures) heartbeat(took time.Duration) { f.beats.Observe(took.Seconds()) }
 
 // Tried implements apply.Listener.
 func (a *agent) Tried(took time.Duration, failed bool) {

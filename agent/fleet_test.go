@@ -69,6 +69,9 @@ func TestFleet(t *testing.T) {
 	f.oneChange()
 	f.restart("fleet-back-after-kill", time.Second)
 	f.restart("fleet-back-after-outage", 40*time.Second)
+	l := &load{fleet: f, ctx: t.Context()}
+	l.everywhere()
+	l.reports("fleet")
 }
 
 // patience is how long so many agents may take to come: far longer than they should, since it is

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -68,6 +69,28 @@ func (c *centerProcess) metrics(names ...string) map[string]float64 {
 	return out
 }
 
+// crossed is how many bytes the center has sent on the links of all targets, or received.
+func (c *centerProcess) crossed(direction string) (all float64) {
+	c.t.Helper()
+	c.get("/metrics", func(body io.Reader) error {
+		lines := bufio.NewScanner(body)
+		lines.Buffer(nil, 1<<20)
+		for lines.Scan() {
+			name, value, _ := strings.Cut(lines.Text(), "} ")
+			if !strings.HasPrefix(name, `skerry_link_bytes_total{direction="`+direction+`"`) {
+				continue
+			}
+			n, err := strconv.ParseFloat(value, 64)
+			if err != nil {
+				return err
+			}
+			all += n
+		}
+		return lines.Err()
+	})
+	return all
+}
+
 // written is how many statuses of SyncTargets the center has written since it started.
 func (c *centerProcess) written() float64 {
 	c.t.Helper()
@@ -108,13 +131,13 @@ func (c *centerProcess) quiet() {
 
 // profile writes what the center does with its time to a file of SKERRY_FLEET_PROFILES, if there is
 // such a directory.
-func (c *centerProcess) profile(name string) {
+func (c *centerProcess) profile(name string, of time.Duration) {
 	c.t.Helper()
 	dir := os.Getenv("SKERRY_FLEET_PROFILES")
 	if dir == "" {
 		return
 	}
-	for kind, path := range map[string]string{"cpu": "/debug/pprof/profile?seconds=60",
+	for kind, path := range map[string]string{"cpu": fmt.Sprintf("/debug/pprof/profile?seconds=%.0f", of.Seconds()),
 		"allocs": "/debug/pprof/allocs", "heap": "/debug/pprof/heap", "goroutine": "/debug/pprof/goroutine"} {
 		c.get(path, func(body io.Reader) error {
 			f, err := os.Create(dir + "/" + name + "." + kind + ".pb.gz")

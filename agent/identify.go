@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,7 +72,8 @@ func (a *agent) identify(ctx context.Context) error {
 	}
 }
 
-// identifyOnce asks once. It returns errReplaced when the cluster was replaced.
+// identifyOnce asks once. It returns errReplaced when the cluster was replaced, and ErrRefused when it
+// is a center.
 func (a *agent) identifyOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, identifyTime)
 	defer cancel()
@@ -85,6 +87,11 @@ func (a *agent) identifyOnce(ctx context.Context) error {
 		return nil
 	}
 	was := a.known.get()
+	if was.Cluster != now.Cluster {
+		if err := workloadCluster(ctx, client); err != nil {
+			return err
+		}
+	}
 	if was.Cluster != "" && was.Cluster != now.Cluster {
 		a.identity.replace(now)
 		return fmt.Errorf(
@@ -107,6 +114,24 @@ func (a *agent) identifyOnce(ctx context.Context) error {
 	}
 	return nil
 }
+
+// errCenter is returned when the kubeconfig leads to a Skerry center: what is placed on such a site
+// would be placed again.
+var errCenter = errors.New("the kubeconfig leads to a Skerry center, or to a space of one, and an agent stands " +
+	"beside a workload cluster: give --kubeconfig the file of that cluster; " +
+	"a center joins another one by skerry center --parent")
+
+// workloadCluster refuses a target that is a center. A target that does not say its version passes.
+func workloadCluster(ctx context.Context, client *target.Client) error {
+	version, err := client.Version(ctx)
+	if err == nil && IsCenter(version) {
+		return fmt.Errorf("%w: %w", ErrRefused, errCenter)
+	}
+	return nil
+}
+
+// IsCenter reports whether a version of Kubernetes, as an API server says it, is that of a center.
+func IsCenter(version string) bool { return strings.HasSuffix(version, "+skerry") }
 
 // errReplaced ends the agent when its cluster was replaced: everything that it knew of the target
 // was of the former cluster.

@@ -141,6 +141,7 @@ func (p *permission) obey(n *tunnel.Narrow) bool {
 	} else if changed {
 		a.Log.Info("the parent has changed what this site allows; everything is looked at again")
 		a.applier.Recheck()
+		a.observer.RecheckUpsyncs()
 	}
 	return true
 }

@@ -20,6 +20,9 @@ func (a *agent) streams() tunnel.StreamHandler {
 			Client: a.clients.For,
 			As:     a.applier.Acting,
 			There:  a.inventory.There,
+			MayDebug: func(space string, spec, containers []byte) error {
+				return a.permission.Policy().Debug(space, spec, containers)
+			},
 		}, a.allowsStream
 		cfg.View = &view.Site{Client: a.clients.For, Records: a.inventory, Pods: a.observer}
 	case a.Children != nil:

@@ -122,7 +122,8 @@ func (a *agent) refill(ctx context.Context) error {
 	return nil
 }
 
-// refilled reports whether the parent has sent what was lost and the target has it.
+// refilled reports whether the parent has sent what was lost and the target has it, and what Upsyncs
+// select of it is known.
 func (a *agent) refilled() bool {
-	return a.desired.Position().Revision != store.Comparing && a.applier.Pending() == 0
+	return a.desired.Position().Revision != store.Comparing && a.applier.Pending() == 0 && a.observer.UpsyncsListed()
 }

@@ -31,7 +31,8 @@ func TestRightsAreWrittenAsTheSpaceWhereTheSiteHasOpenedIt(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Controllers: []string{"shop"}})
 	s.agent.applier.Impersonate = true
 	ns := spaceNamespace("shop", "u1", "app")
-	op, all, cluster := role("Role", "app", "op", "list"), role("Role", "app", "all", "*"), role("ClusterRole", "", "op", "list")
+	op, all, cluster := role("Role", "app", "op", "list"), role("Role", "app", "all", "*"), role("ClusterRole",
+		"", "op", "list")
 	s.desire(ns, op, all, cluster)
 	eventually(t, "the Role is there, and the others are refused", func() bool {
 		return s.exists(op) && s.refusal(all) != "" && s.refusal(cluster) != ""
@@ -55,7 +56,8 @@ func TestRightsAreWrittenAsTheSpaceWhereTheSiteHasOpenedIt(t *testing.T) {
 func TestRightsAreNeverWrittenAsTheAgent(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Controllers: []string{"*"}, ClusterControllers: []string{"*"}, Kinds: []string{"*"}})
 	s.agent.applier.Impersonate = false
-	ns, op, cluster := spaceNamespace("shop", "u1", "app"), role("Role", "app", "op", "list"), role("ClusterRole", "", "op", "list")
+	ns, op, cluster := spaceNamespace("shop", "u1", "app"), role("Role", "app", "op",
+		"list"), role("ClusterRole", "", "op", "list")
 	s.desire(ns, op, cluster)
 	eventually(t, "they are refused", func() bool { return s.refusal(op) != "" && s.refusal(cluster) != "" })
 	if s.exists(op) || s.exists(cluster) {
@@ -69,7 +71,8 @@ func TestRightsAreNeverWrittenAsTheAgent(t *testing.T) {
 func TestEveryKindDoesNotOpenRights(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Kinds: []string{"*"}})
 	s.agent.applier.Impersonate = true
-	ns, op, cluster := spaceNamespace("shop", "u1", "app"), role("Role", "app", "op", "list"), role("ClusterRole", "", "op", "list")
+	ns, op, cluster := spaceNamespace("shop", "u1", "app"), role("Role", "app", "op",
+		"list"), role("ClusterRole", "", "op", "list")
 	s.desire(ns, op, cluster)
 	eventually(t, "they are refused", func() bool { return s.refusal(op) != "" && s.refusal(cluster) != "" })
 	if s.exists(op) || s.exists(cluster) {
@@ -92,7 +95,10 @@ func TestMappedRightsNameTheSpacesAccounts(t *testing.T) {
 	s.desire(spaceNamespace("shop", "u1", "bank-x"), bank(spaceNamespace("bank", "u2", "app")),
 		bank(spaceNamespace("bank", "u2", "bank-x")), own, other)
 	s.applied(own)
-	eventually(t, "the other is refused", func() bool { return strings.Contains(s.refusal(other), "not in a namespace that was made") })
+	eventually(t, "the other is refused", func() bool {
+		return strings.Contains(s.refusal(other),
+			"not in a namespace that was made")
+	})
 	if s.there(other) != nil {
 		t.Error("an account of another space has got rights")
 	}

@@ -110,6 +110,8 @@ func (s *site) start(dir string) {
 		eventually(s.t, "everything is applied", func() bool { return a.applier.Pending() == 0 })
 	}
 	parts.Go(func() { ignore(a.observer.Run(ctx)) })
+	parts.Go(func() { ignore(a.leased.run(ctx)) })
+	parts.Go(func() { a.leased.events.Run(ctx) })
 	parts.Go(func() { ignore(a.followTarget(ctx)) })
 	parts.Go(func() { ignore(a.identify(ctx)) })
 	books, closeBooks := context.WithCancel(context.Background())

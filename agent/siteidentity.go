@@ -23,6 +23,9 @@ const siteFile = "site.json"
 // formerSites is how many earlier UIDs of a site are stored.
 const formerSites = 4
 
+// formerNames is how many earlier names of a site are stored.
+const formerNames = 8
+
 // siteIdentity is what this agent is to its parent, and which incarnation and era of the parent's
 // data it follows.
 type siteIdentity struct {
@@ -37,6 +40,9 @@ type siteRecord struct {
 	// Sites are the UIDs that the parent has given this site, the present one first. They are the
 	// label values of this site's objects on the target.
 	Sites []string `json:"sites"`
+	// Names are what the parent calls this site, the present name first, and then those that it had. Empty
+	// before the first session with a parent that says so: then it is the name that it joined with.
+	Names []string `json:"names,omitempty"`
 	// Centers are the incarnations of the center's data that this site has followed, the present
 	// one first: the namespace of the spaces' accounts is annotated with it. The center's may change, when an
 	// admin has accepted it with other data.
@@ -74,6 +80,16 @@ func openSiteIdentity(dir string, log *slog.Logger) (*siteIdentity, error) {
 		s.said = siteRecord{}
 	}
 	return s, nil
+}
+
+// KnownCluster returns the cluster that the site of a data directory wrote to last, "" for none: the
+// UID of its Namespace kube-system.
+func KnownCluster(dir string) string {
+	known, err := openSiteIdentity(dir, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return ""
+	}
+	return known.said.Target.Cluster
 }
 
 // sites are the values of LabelSite of this site, the present one first; none before the first
@@ -131,6 +147,28 @@ func (s *siteIdentity) welcomed(uid string, reads int) {
 		now.Sites = append([]string{uid}, others[:min(len(others), formerSites-1)]...)
 		return true
 	})
+}
+
+// names are the names of this site, the present one first; none where no parent has said any.
+func (s *siteIdentity) names() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.said.Names)
+}
+
+// named takes over what the parent calls this site, and reports whether that is another name than
+// before.
+func (s *siteIdentity) named(name string, formerly []string) (renamed bool) {
+	names := append([]string{name}, formerly[:min(len(formerly), formerNames)]...)
+	s.change(func(now *siteRecord) bool {
+		if name == "" || slices.Equal(now.Names, names) {
+			return false
+		}
+		renamed = len(now.Names) > 0 && now.Names[0] != name || len(formerly) > 0 && len(now.Names) == 0
+		now.Names = names
+		return true
+	})
+	return renamed
 }
 
 // target is what is known of the cluster that this site writes to.

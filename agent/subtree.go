@@ -11,12 +11,17 @@ import (
 // of them get into trouble, or out of it, one frame each would be too much.
 const overlookPause = 5 * time.Second
 
-// reportSubtree reports to a relay's parent which sites below the relay are in trouble, until ctx
-// ends.
+// reportSubtree reports to a relay's parent which sites below the relay are in trouble, and what their
+// clusters offer, until ctx ends.
 func (a *agent) reportSubtree(ctx context.Context) {
 	for {
 		below, changed := a.Subtree()
 		a.conditions.ReportSubtree(below)
+		if a.SubtreeOffer != nil {
+			if offer := a.SubtreeOffer(); offer != nil {
+				a.conditions.ReportOffer(offer)
+			}
+		}
 		if !ondemand.Pause(ctx, overlookPause) {
 			return
 		}

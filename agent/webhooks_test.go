@@ -80,7 +80,8 @@ func TestWebhooksOfTwoSpacesAtASite(t *testing.T) {
 	// Without the Service it is asked nowhere, and its author is told.
 	s.desire(gone(hookService()))
 	eventually(t, "told", func() bool {
-		return s.asked("shop") == "" && strings.Contains(s.refusal(hooks(1, "")), "Service app/hook is not placed at this site")
+		return s.asked("shop") == "" && strings.Contains(s.refusal(hooks(1, "")),
+			"Service app/hook is not placed at this site")
 	})
 	s.desire(hookService())
 	eventually(t, "asked again", func() bool { return s.asked("shop") == "app" && s.refusal(hooks(1, "")) == "" })
@@ -141,7 +142,8 @@ func TestTheSiteTakesWebhooksBack(t *testing.T) {
 
 func TestAForeignConfigurationIsNeverTaken(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Webhooks: []string{"shop"}})
-	s.api.Put(webhooksGroup+"/v1", "MutatingWebhookConfiguration", "", "skerry-shop.hooks", map[string]any{"webhooks": []any{}})
+	s.api.Put(webhooksGroup+"/v1", "MutatingWebhookConfiguration", "", "skerry-shop.hooks",
+		map[string]any{"webhooks": []any{}})
 	s.desire(spaceNamespace("shop", "u1", "app"), hookService(), hooks(1, "Fail"))
 	eventually(t, "refused", func() bool { return s.refusal(hooks(1, "")) != "" })
 	if s.asked("shop") != "" {

@@ -21,25 +21,30 @@ import (
 func TestTokenSecret(t *testing.T) {
 	(&atRest{t: t, dir: t.TempDir()}).run(func(s *server.Server, root *kubernetes.Clientset) {
 		ctx := t.Context()
-		_, err := dyn(t, s.Loopback("root")).Resource(spacesGVR).Create(ctx, object("skerry.dev/v1alpha1", "Space", "", "team"), metav1.CreateOptions{})
+		_, err := dyn(t, s.Loopback("root")).Resource(spacesGVR).Create(ctx,
+			object("skerry.dev/v1alpha1", "Space", "", "team"), metav1.CreateOptions{})
 		must(t, err)
 		var core corev1client.CoreV1Interface
-		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "robot-token", Annotations: map[string]string{corev1.ServiceAccountNameKey: "robot"}},
+		secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: "robot-token",
+			Annotations: map[string]string{corev1.ServiceAccountNameKey: "robot"}},
 			Type: corev1.SecretTypeServiceAccountToken}
 		within(t, time.Minute, "the space", func() bool {
 			core = clients(t, s.Loopback("team")).CoreV1()
 			_, err := core.Secrets("default").Create(ctx, secret, metav1.CreateOptions{})
 			return err == nil
 		})
-		_, err = core.ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}, metav1.CreateOptions{})
+		_, err = core.ServiceAccounts("default").Create(ctx,
+			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "robot"}}, metav1.CreateOptions{})
 		must(t, err)
 		within(t, time.Minute, "the Secret is filled", func() bool {
 			secret, err = core.Secrets("default").Get(ctx, "robot-token", metav1.GetOptions{})
-			return err == nil && len(secret.Data["token"]) > 0 && len(secret.Data["ca.crt"]) > 0 && string(secret.Data["namespace"]) == "default"
+			return err == nil && len(secret.Data["token"]) > 0 && len(secret.Data["ca.crt"]) > 0 &&
+				string(secret.Data["namespace"]) == "default"
 		})
 		who := func(space string) string {
 			review := &authenticationv1.TokenReview{Spec: authenticationv1.TokenReviewSpec{Token: string(secret.Data["token"])}}
-			review, err := clients(t, s.Loopback(space)).AuthenticationV1().TokenReviews().Create(ctx, review, metav1.CreateOptions{})
+			review, err := clients(t, s.Loopback(space)).AuthenticationV1().TokenReviews().Create(ctx, review,
+				metav1.CreateOptions{})
 			must(t, err)
 			return review.Status.User.Username
 		}
@@ -60,17 +65,20 @@ func TestTokensOfOthers(t *testing.T) {
 	(&atRest{t: t, dir: t.TempDir()}).run(func(s *server.Server, root *kubernetes.Clientset) {
 		ctx, api := t.Context(), map[string]corev1client.CoreV1Interface{}
 		for _, name := range []string{"team", "team-b"} {
-			_, err := dyn(t, s.Loopback("root")).Resource(spacesGVR).Create(ctx, object("skerry.dev/v1alpha1", "Space", "", name), metav1.CreateOptions{})
+			_, err := dyn(t, s.Loopback("root")).Resource(spacesGVR).Create(ctx,
+				object("skerry.dev/v1alpha1", "Space", "", name), metav1.CreateOptions{})
 			must(t, err)
 			api[name] = clients(t, s.Loopback(name)).CoreV1()
 			for account, in := range map[string]string{"robot": "default", "power": "kube-system"} {
 				within(t, time.Minute, "the account "+account, func() bool {
-					_, err := api[name].ServiceAccounts(in).Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
+					_, err := api[name].ServiceAccounts(in).Create(ctx,
+						&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: account}}, metav1.CreateOptions{})
 					return err == nil || apierrors.IsAlreadyExists(err)
 				})
 			}
 		}
-		_, err := api["team-b"].ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}}, metav1.CreateOptions{})
+		_, err := api["team-b"].ServiceAccounts("default").Create(ctx,
+			&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "theirs"}}, metav1.CreateOptions{})
 		must(t, err)
 		secrets := api["team"].Secrets("default")
 		add := func(name, account, uid string, kind corev1.SecretType) {
@@ -78,13 +86,17 @@ func TestTokensOfOthers(t *testing.T) {
 			if uid != "" {
 				notes[corev1.ServiceAccountUIDKey] = uid
 			}
-			_, err := secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: notes}, Type: kind}, metav1.CreateOptions{})
+			_, err := secrets.Create(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Name: name,
+				Annotations: notes}, Type: kind}, metav1.CreateOptions{})
 			must(t, err)
 		}
 		hostile := []string{
-			"power", "theirs", "kube-system/power", "../kube-system/power", "../../kube-system/serviceaccounts/power", "kube-system:power",
-			"system:serviceaccount:kube-system:power", "../../../../../../clusters/team-b/api/v1/namespaces/default/serviceaccounts/theirs",
-			"..%2f..%2fkube-system%2fserviceaccounts%2fpower", "team-b/default/theirs", "robot/token", "robot?x=y", "robot#", "robot ", " robot", "Robot", "ROBOT", ".", "..", "*",
+			"power", "theirs", "kube-system/power", "../kube-system/power",
+			"../../kube-system/serviceaccounts/power", "kube-system:power",
+			"system:serviceaccount:kube-system:power",
+			"../../../../../../clusters/team-b/api/v1/namespaces/default/serviceaccounts/theirs",
+			"..%2f..%2fkube-system%2fserviceaccounts%2fpower", "team-b/default/theirs", "robot/token", "robot?x=y",
+			"robot#", "robot ", " robot", "Robot", "ROBOT", ".", "..", "*",
 			"robot,power", "robot\nother", "default/robot",
 		}
 		for i, account := range hostile {
@@ -107,13 +119,16 @@ func TestTokensOfOthers(t *testing.T) {
 				t.Errorf("%s has a token of %q", o.Name, o.Annotations[corev1.ServiceAccountNameKey])
 			}
 		}
-		_, err = secrets.Patch(ctx, "opaque", types.MergePatchType, []byte(`{"type":"kubernetes.io/service-account-token"}`), metav1.PatchOptions{})
+		_, err = secrets.Patch(ctx, "opaque", types.MergePatchType,
+			[]byte(`{"type":"kubernetes.io/service-account-token"}`), metav1.PatchOptions{})
 		if !apierrors.IsInvalid(err) {
 			t.Errorf("a Secret of another type: %v", err)
 		}
 		for _, bound := range []authenticationv1.BoundObjectReference{
-			{APIVersion: "v1", Kind: "Node", Name: "oslo"}, {APIVersion: "v1", Kind: "Pod", Name: "hook"}, {APIVersion: "v1", Kind: "Secret", Name: "not-there"},
-			{APIVersion: "v1", Kind: "Secret", Name: "honest", UID: theirs.UID}, {APIVersion: "v1", Kind: "ConfigMap", Name: "x"},
+			{APIVersion: "v1", Kind: "Node", Name: "oslo"}, {APIVersion: "v1", Kind: "Pod", Name: "hook"},
+			{APIVersion: "v1", Kind: "Secret", Name: "not-there"},
+			{APIVersion: "v1", Kind: "Secret", Name: "honest", UID: theirs.UID},
+			{APIVersion: "v1", Kind: "ConfigMap", Name: "x"},
 		} {
 			got, err := api["team"].ServiceAccounts("default").CreateToken(ctx, "robot", &authenticationv1.TokenRequest{
 				Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: &bound}}, metav1.CreateOptions{})

@@ -53,7 +53,7 @@ func TestAdmission(t *testing.T) {
 		}, {"types", typeChecks}, {"finished", jobTTL}, {"hooks", hooks}, {"events", eventTTL}, {
 			"security",
 			podSecurity,
-		}, {"quotas", quotas}, {"quota", spaceQuota}, {"fairness", fairness},
+		}, {"quotas", quotas}, {"quota", spaceQuota}, {"fairness", fairness}, {"inert", inert},
 	} {
 		t.Run(part.name, func(t *testing.T) {
 			c.createSpace(part.name, "Delete")
@@ -94,7 +94,10 @@ func furnished(t *testing.T, c *center, space string) {
 		t.Error("no token")
 	}
 	// The namespace kube-system may be as new as the request.
-	within(t, time.Minute, "both namespaces are furnished", func() bool { return len(names()) == 4 })
+	within(t, time.Minute, "both namespaces are furnished", func() bool { return len(names()) == 5 })
+	_, err = clients(t, c.admin(space)).RbacV1().Roles("kube-system").
+		Get(ctx, "extension-apiserver-authentication-reader", metav1.GetOptions{})
+	must(t, err)
 	_, err = api.Namespaces().Create(
 		ctx,
 		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "web"}},

@@ -16,6 +16,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
 func onConfigMaps(ops ...registrationv1.OperationType) registrationv1.RuleWithOperations {
@@ -132,8 +134,9 @@ func policies(t *testing.T, c *center, space string) {
 
 	// Mutating: a merge by schema and a JSON patch.
 	for name, m := range map[string]registrationv1.Mutation{
-		"merge": {PatchType: registrationv1.PatchTypeApplyConfiguration, ApplyConfiguration: &registrationv1.ApplyConfiguration{
-			Expression: `Object{metadata: Object.metadata{labels: Object.metadata.labels{merged: "yes"}}}`}},
+		"merge": {PatchType: registrationv1.PatchTypeApplyConfiguration,
+			ApplyConfiguration: &registrationv1.ApplyConfiguration{
+				Expression: `Object{metadata: Object.metadata{labels: Object.metadata.labels{merged: "yes"}}}`}},
 		"patch": {PatchType: registrationv1.PatchTypeJSONPatch, JSONPatch: &registrationv1.JSONPatch{
 			Expression: `[JSONPatch{op: "add", path: "/data", value: {"patched": "yes"}}]`}},
 	} {
@@ -216,9 +219,10 @@ func hooks(t *testing.T, c *center, space string) {
 	reg := api.AdmissionregistrationV1()
 	none := ptr(registrationv1.SideEffectClassNone)
 	atCloud := registrationv1.WebhookClientConfig{URL: ptr("https://169.254.169.254/latest"), CABundle: ca}
+	passing := map[string]string{v1alpha1.AnnotationOrigin: space + "/"}
 	_, err := reg.MutatingWebhookConfigurations().Create(
 		ctx,
-		&registrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "x"},
+		&registrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "x", Annotations: passing},
 			Webhooks: []registrationv1.MutatingWebhook{
 				{
 					Name:                    "a.example.com",
@@ -233,6 +237,20 @@ func hooks(t *testing.T, c *center, space string) {
 		!strings.Contains(err.Error(), "--webhook-allow-cidr") {
 		t.Errorf("a webhook at a cloud's metadata: %v", err)
 	}
+	// What a relay's parent sends on its way to sites is stored whatever it calls, and asked about
+	// nothing here: all that follows would be refused.
+	_, err = clients(t, c.api.Loopback(space)).AdmissionregistrationV1().ValidatingWebhookConfigurations().Create(
+		ctx,
+		&registrationv1.ValidatingWebhookConfiguration{
+			ObjectMeta: metav1.ObjectMeta{Name: "on-its-way", Annotations: passing},
+			Webhooks: []registrationv1.ValidatingWebhook{{
+				Name: "a.example.com", ClientConfig: atCloud, SideEffects: none, AdmissionReviewVersions: []string{"v1"},
+				Rules: []registrationv1.RuleWithOperations{onConfigMaps(registrationv1.Create)},
+			}},
+		},
+		metav1.CreateOptions{},
+	)
+	must(t, err)
 	_, err = reg.MutatingWebhookConfigurations().Create(
 		ctx,
 		&registrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: "m"},
@@ -351,7 +369,8 @@ func hooks(t *testing.T, c *center, space string) {
 				metav1.PatchOptions{},
 			)
 		} else {
-			_, err = reg.MutatingWebhookConfigurations().Patch(ctx, "m", "application/json-patch+json", body, metav1.PatchOptions{})
+			_, err = reg.MutatingWebhookConfigurations().Patch(ctx, "m", "application/json-patch+json", body,
+				metav1.PatchOptions{})
 		}
 		must(t, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
@@ -18,21 +20,69 @@ import (
 func allocated(t *testing.T, c *center) {
 	allocatedService(t, c)
 	replacedService(t, c)
+	appliedService(t, c)
 	allocatedClaim(t, c)
+	readService(t, c)
+}
+
+// readService: what is read of a Service is what is stored. Its targets are sent the one or the other,
+// and what they have has to be the same.
+func readService(t *testing.T, c *center) {
+	ctx := t.Context()
+	user, _ := c.services()
+	for name, ip := range map[string]string{"headless": corev1.ClusterIPNone, "wished": "10.1.0.9", "any": ""} {
+		_, err := user.Create(ctx, &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: corev1.ServiceSpec{
+			ClusterIP: ip, Selector: map[string]string{"app": "web"}, Ports: []corev1.ServicePort{{Port: 80}}}},
+			metav1.CreateOptions{})
+		must(t, err)
+		s, err := user.Get(ctx, name, metav1.GetOptions{})
+		must(t, err)
+		if s.Spec.IPFamilies != nil || s.Spec.IPFamilyPolicy != nil {
+			t.Errorf("%s: no target has chosen %v %v", name, s.Spec.IPFamilies, *s.Spec.IPFamilyPolicy)
+		}
+		all, err := user.List(ctx, metav1.ListOptions{FieldSelector: "metadata.name=" + name})
+		must(t, err)
+		if len(all.Items) != 1 || all.Items[0].Spec.IPFamilies != nil {
+			t.Errorf("%s: listed as %+v", name, all.Items)
+		}
+	}
+}
+
+// services are those of a namespace, as its user and as the center write them.
+func (c *center) services() (user, own corev1client.ServiceInterface) {
+	c.t.Helper()
+	of := func(config *rest.Config) corev1client.ServiceInterface {
+		return clients(c.t, config).CoreV1().Services("default")
+	}
+	return of(c.admin("team")), of(c.api.Loopback("team"))
+}
+
+// appliedService: charts write an empty address, and tools apply it again on the server's side.
+func appliedService(t *testing.T, c *center) {
+	ctx := t.Context()
+	user, own := c.services()
+	apply := func() (*corev1.Service, error) {
+		return user.Patch(ctx, "applied", types.ApplyPatchType, []byte(`{"apiVersion":"v1","kind":"Service",
+			"metadata":{"name":"applied"},"spec":{"clusterIP":"","ports":[{"port":80}],"selector":{"app":"web"}}}`),
+			metav1.PatchOptions{FieldManager: "helm"})
+	}
+	_, err := apply()
+	must(t, err)
+	_, err = own.Patch(ctx, "applied", types.JSONPatchType, []byte(`[
+		{"op":"add","path":"/spec/clusterIP","value":"10.1.0.7"},
+		{"op":"add","path":"/spec/clusterIPs","value":["10.1.0.7"]},
+		{"op":"add","path":"/metadata/annotations","value":{"skerry.dev/allocated":"{\"clusterIP\":\"10.1.0.7\"}"}}]`),
+		metav1.PatchOptions{FieldManager: "skerry"})
+	must(t, err)
+	s, err := apply()
+	if err != nil || s.Spec.ClusterIP != "10.1.0.7" {
+		t.Errorf("applied again: %v, %+v", err, s)
+	}
 }
 
 func allocatedService(t *testing.T, c *center) {
-	ctx, user, own := t.Context(), clients(
-		t,
-		c.admin("team"),
-	).CoreV1().Services(
-		"default",
-	), clients(
-		t,
-		c.api.Loopback("team"),
-	).CoreV1().Services(
-		"default",
-	)
+	ctx := t.Context()
+	user, own := c.services()
 	plain := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "balanced"},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeLoadBalancer,
@@ -128,17 +178,8 @@ func allocatedService(t *testing.T, c *center) {
 // replacedService: who builds a Service anew and takes over some of what is there, as operators do,
 // is answered as by Kubernetes, which fills in what was allocated and is left out.
 func replacedService(t *testing.T, c *center) {
-	ctx, user, own := t.Context(), clients(
-		t,
-		c.admin("team"),
-	).CoreV1().Services(
-		"default",
-	), clients(
-		t,
-		c.api.Loopback("team"),
-	).CoreV1().Services(
-		"default",
-	)
+	ctx := t.Context()
+	user, own := c.services()
 	built := func() *corev1.Service {
 		return &corev1.Service{
 			ObjectMeta: metav1.ObjectMeta{Name: "built"},

@@ -55,7 +55,7 @@ func annotations(t *testing.T, c *center) {
 	}
 	// What copies annotations, as operators do, does not move anything by that, and is not kept
 	// from its work.
-	stranger := map[string]string{v1alpha1.AnnotationTargets: "rome", v1alpha1.AnnotationMove: "{}", "mine": "yes"}
+	stranger := map[string]string{v1alpha1.AnnotationTargets: "rome", v1alpha1.AnnotationUnit: "forged", "mine": "yes"}
 	copied, err := api.Create(
 		ctx,
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "copied", Annotations: stranger}},
@@ -64,7 +64,7 @@ func annotations(t *testing.T, c *center) {
 	must(t, err)
 	for _, after := range []string{"create", "update"} {
 		if notes := copied.Annotations; notes[v1alpha1.AnnotationTargets] != "paris" || notes["mine"] != "yes" ||
-			len(notes) != 2 {
+			notes[v1alpha1.AnnotationUnit] == "" || notes[v1alpha1.AnnotationUnit] == "forged" || len(notes) != 3 {
 			t.Errorf("the annotations of a copy after %s: %v", after, notes)
 		}
 		copied.Annotations, copied.Data = stranger, map[string]string{"a": "b"}
@@ -116,12 +116,16 @@ func takenOff(t *testing.T, c *center) {
 	for _, name := range v1alpha1.CenterAnnotations() {
 		notes[name] = "{}"
 	}
-	_, err := own.Create(
+	created, err := own.Create(
 		ctx,
 		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "annotated", Annotations: notes}},
 		metav1.CreateOptions{},
 	)
 	must(t, err)
+	if notes[v1alpha1.AnnotationUnit] = created.Annotations[v1alpha1.AnnotationUnit]; len(created.Annotations) != len(notes) ||
+		notes[v1alpha1.AnnotationUnit] == "{}" {
+		t.Errorf("created with %v", created.Annotations) // what it is with is not the writer's to say
+	}
 	for kind, body := range map[types.PatchType]string{
 		types.MergePatchType:          `{"metadata":{"annotations":null},"data":{"by":"merge"}}`,
 		types.StrategicMergePatchType: `{"metadata":{"annotations":{"$patch":"replace","mine":"yes"}},"data":{"by":"strategic"}}`,
@@ -139,4 +143,12 @@ func takenOff(t *testing.T, c *center) {
 		}
 	}
 	must(t, own.Delete(ctx, "annotated", metav1.DeleteOptions{}))
+}
+
+// placedIf is the answer of a PlaceFunc.
+func placedIf(known bool, target string) (targets, unit string) {
+	if !known {
+		return "", ""
+	}
+	return target, "a-unit"
 }

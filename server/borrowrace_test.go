@@ -26,14 +26,18 @@ type sharedRace struct {
 	lender, borrower string
 }
 
-// TestBorrowRaces: two replicas of a center on one PostgreSQL are asked at the same moment for what
-// does not go together. Whatever is refused, no object is left without its definition, and no space
-// is served with what nobody lends.
-func TestBorrowRaces(t *testing.T) {
-	p, ca := storetest.StartPostgres(t), newAuthority(t)
+func TestBorrowRacesOnPostgres(t *testing.T) { borrowRaces(t, storetest.StartPostgres(t).Endpoint) }
+
+func TestBorrowRacesOnEtcd(t *testing.T) { borrowRaces(t, storetest.StartEtcd(t, 3).Endpoint) }
+
+// borrowRaces asks two replicas of a center on one datastore at the same moment for what does not
+// go together. Whatever is refused, no object is left without its definition, and no space is
+// served with what nobody lends.
+func borrowRaces(t *testing.T, endpoint string) {
+	ca := newAuthority(t)
 	var replicas [2]*center
 	for i := range replicas {
-		st, err := kine.Open(t.Context(), kine.Config{Endpoint: p.Endpoint})
+		st, err := kine.Open(t.Context(), kine.Config{Endpoint: endpoint})
 		must(t, err)
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		must(t, err)
@@ -41,7 +45,7 @@ func TestBorrowRaces(t *testing.T) {
 		replicas[i].busy = true // the other one's goroutines run while it stops
 	}
 	rounds := 1
-	if os.Getenv("SKERRY_POSTGRES") != "" {
+	if os.Getenv("SKERRY_POSTGRES")+os.Getenv("SKERRY_ETCD") != "" {
 		rounds = 5
 	}
 	var done []*sharedRace

@@ -184,7 +184,7 @@ func startStored(
 			Certificates: []tls.Certificate{ca.issue(t, "server")},
 		}, ClientCAs: ca.pool,
 		ServiceAccountKey: ca.sa, ExternalURL: "https://center.test", Spaces: set, Place: place,
-		Metrics: metrics.New().Handler(apiserver.Gatherer()),
+		Metrics: metrics.New(metrics.Build{}).Handler(apiserver.Gatherer()),
 		Routes: map[string]http.Handler{
 			"/enroll/v1": http.HandlerFunc(
 				func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusTeapot) },

@@ -107,17 +107,8 @@ func services(t *testing.T, c *center) {
 // settled: what the center has written of a target's addresses stays when a user brings the Service
 // without them, and only the center may change it.
 func settled(t *testing.T, c *center) {
-	ctx, user, own := t.Context(), clients(
-		t,
-		c.admin("team"),
-	).CoreV1().Services(
-		"default",
-	), clients(
-		t,
-		c.api.Loopback("team"),
-	).CoreV1().Services(
-		"default",
-	)
+	ctx := t.Context()
+	user, own := c.services()
 	plain := &corev1.Service{
 		ObjectMeta: metav1.ObjectMeta{Name: "settled"},
 		Spec: corev1.ServiceSpec{Type: corev1.ServiceTypeNodePort,

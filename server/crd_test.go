@@ -136,8 +136,10 @@ func TestReservedGroups(t *testing.T) {
 	c.createSpace("one", "Retain")
 	d := dyn(t, c.admin("one")).Resource(crdsGVR)
 	for group, want := range map[string]string{
-		"metrics.k8s.io": "clusters serve metrics.k8s.io themselves", "apiextensions.k8s.io": "clusters serve apiextensions.k8s.io themselves",
-		"shop.k8s.io": "belong to Kubernetes", "apps": "should be a domain with at least one dot", "skerry.dev": "belongs to the center",
+		"metrics.k8s.io":       "clusters serve metrics.k8s.io themselves",
+		"apiextensions.k8s.io": "clusters serve apiextensions.k8s.io themselves",
+		"shop.k8s.io":          "belong to Kubernetes", "apps": "should be a domain with at least one dot",
+		"skerry.dev": "belongs to the center",
 	} {
 		def, _ := gadgets(group)
 		def.SetAnnotations(map[string]string{"api-approved.kubernetes.io": "unapproved, but mine"})

@@ -20,8 +20,8 @@ func TestDeletionsByNameAreRecorded(t *testing.T) {
 		t,
 		t.TempDir(),
 		newAuthority(t),
-		func(_ context.Context, _ string, k store.Key, _ metav1.Object) (string, bool) {
-			return "here", k.Resource == "configmaps" && k.Name != "unplaced"
+		func(_ context.Context, _ string, k store.Key, _ metav1.Object) (targets, unit string) {
+			return placedIf(k.Resource == "configmaps" && k.Name != "unplaced", "here")
 		},
 	)
 	c.createSpace("shop", "Delete")

@@ -21,7 +21,8 @@ func NewSpacesDomainFlag(usage func(format string, args ...any) error) cli.Flag 
 			"NAME.DOMAIN, beside its path; *.DOMAIN has to lead to the center; empty means by path alone",
 		Action: func(_ *cli.Context, domain string) error {
 			if wrong := validation.IsDNS1123Subdomain(domain); domain != "" && len(wrong) > 0 {
-				return usage("--%s %q: %s", SpacesDomainFlag, domain, wrong[0])
+				return usage("--%s %q: write a domain in lower-case letters, such as spaces.example.com", SpacesDomainFlag,
+					domain)
 			}
 			return nil
 		},

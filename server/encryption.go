@@ -52,11 +52,8 @@ func keyFile(dataDir, given string) (path string, managed bool) {
 	if given != "" {
 		return given, false
 	}
-	if dir := os.Getenv("CREDENTIALS_DIRECTORY"); dir != "" {
-		path := filepath.Join(dir, encryptionCredential)
-		if _, err := os.Stat(path); err == nil {
-			return path, false
-		}
+	if path := credentialFile(encryptionCredential); path != "" {
+		return path, false
 	}
 	return filepath.Join(dataDir, "pki", encryption.FileName), true
 }

@@ -209,10 +209,16 @@ func TestSecretsAtRest(t *testing.T) {
 	a.refused("k8s:enc:secretbox:v1:", "put the key", "nothing was changed")
 	must(t, os.Remove(a.keyFile()))
 	a.refused("put the key")
+	if missing, err := server.CheckEncryption(t.Context(), a.dir, "", ""); !missing || err == nil {
+		t.Errorf("without its key: missing is %v: %v", missing, err)
+	}
 	if _, err := os.Stat(a.keyFile()); !errors.Is(err, os.ErrNotExist) {
 		t.Error("a new key was made over encrypted data")
 	}
 	must(t, os.WriteFile(a.keyFile(), first, 0o600))
+	if missing, err := server.CheckEncryption(t.Context(), a.dir, "", ""); missing || err != nil {
+		t.Errorf("with its key: missing is %v: %v", missing, err)
+	}
 	a.run(func(s *server.Server, c *kubernetes.Clientset) {
 		readSecrets(t, c)
 		t.Log(rotateKey(t, s))

@@ -156,8 +156,12 @@ func (g *generator) object(what string) map[string]any {
 			"Placement",
 			"spec",
 			map[string]any{"objects": []any{map[string]any{}}, "spaceSelector": map[string]any{},
-				"targets": map[string]any{"names": []any{"nowhere"}}},
+				"targets": map[string]any{"names": []any{"nowhere"}},
+				"upsync":  []any{map[string]any{"resources": []any{"secrets"}, "names": []any{s.written}}}},
 		)
+	case has("upsyncs"):
+		return set("skerry.dev/v1alpha1", "Upsync", "spec", map[string]any{
+			"objects": []any{map[string]any{"resources": []any{"secrets"}, "names": []any{s.written}}}})
 	case has("spaces"):
 		return set("skerry.dev/v1alpha1", "Space", "spec", map[string]any{"deletionPolicy": "Delete"})
 	case has("clusterrolebindings"), has("rolebindings"):

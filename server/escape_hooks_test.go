@@ -30,11 +30,10 @@ type hookJudge struct {
 }
 
 func (j *hookJudge) Do(_ context.Context, target string, r *exchange.Request) (*http.Response, error) {
-	p := j.w.phase.Load()
-	if p != nil && (r.Space != p.space.name || !p.who.may(r.Space)) {
-		j.w.escape("%s reached %s at %s for space %s", p.who.name, r.Verb, target, r.Space)
-	}
 	if r.Verb != exchange.Connect {
+		if p := j.foreign(r.Space); p != nil {
+			j.w.escape("%s reached %s at %s for space %s", p.who.name, r.Verb, target, r.Space)
+		}
 		return nil, &exchange.Fault{Code: 403, Message: "not for users"}
 	}
 	if r.UID != "u-"+r.Space || target != "oslo" {
@@ -44,7 +43,35 @@ func (j *hookJudge) Do(_ context.Context, target string, r *exchange.Request) (*
 	if err != nil {
 		return nil, err
 	}
-	return &http.Response{StatusCode: 101, Body: conn, Header: http.Header{}}, nil
+	judged := &judgedConn{Conn: conn, judge: j, space: r.Space}
+	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Body: judged, Header: http.Header{}}, nil
+}
+
+// foreign returns the phase of now if whoever makes its requests may not reach a Pod of a space.
+func (j *hookJudge) foreign(space string) *phase {
+	if p := j.w.phase.Load(); p != nil && (space != p.space.name || !p.who.may(space)) {
+		return p
+	}
+	return nil
+}
+
+// judgedConn is a connection to the Pod of a space. The center makes one, too, for what it writes
+// itself, in the time of any phase. What a client of the webhook sends is judged by the Pod, who
+// knows who writes; all else is judged here.
+type judgedConn struct {
+	net.Conn
+	judge *hookJudge
+	space string
+	sent  atomic.Bool
+}
+
+// Write implements net.Conn.
+func (c *judgedConn) Write(b []byte) (int, error) {
+	const handshake = 0x16 // begins what a client of TLS sends
+	if p := c.judge.foreign(c.space); !c.sent.Swap(true) && len(b) > 0 && b[0] != handshake && p != nil {
+		c.judge.w.escape("%s sent %.60q to the pod of space %s", p.who.name, b, c.space)
+	}
+	return c.Conn.Write(b)
 }
 
 func (*hookJudge) Serve(w http.ResponseWriter, _ *http.Request, _ string, _ *exchange.Request, _ func(string, int)) {
@@ -58,6 +85,9 @@ func (j *hookJudge) serve(s *prey) {
 			body, _ := io.ReadAll(r.Body)
 			var review admissionv1.AdmissionReview
 			if err := json.Unmarshal(body, &review); err != nil || review.Request == nil {
+				if p := j.foreign(s.name); p != nil {
+					j.w.escape("%s asked the pod of space %s: %s %s", p.who.name, s.name, r.Method, r.URL)
+				}
 				w.WriteHeader(http.StatusBadRequest)
 				return
 			}

@@ -41,7 +41,8 @@ func (s spies) Do(_ context.Context, target string, r *exchange.Request) (*http.
 }
 
 // Serve implements pods.Sites.
-func (s spies) Serve(w http.ResponseWriter, req *http.Request, target string, r *exchange.Request, begun func(string, int)) {
+func (s spies) Serve(w http.ResponseWriter, req *http.Request, target string, r *exchange.Request,
+	begun func(string, int)) {
 	_, err := s.Do(req.Context(), target, r)
 	begun(target, http.StatusConflict)
 	w.WriteHeader(http.StatusConflict)
@@ -49,7 +50,7 @@ func (s spies) Serve(w http.ResponseWriter, req *http.Request, target string, r 
 }
 
 // bear makes what was born at a site for a space: a Pod, a Job and a claim, whose UID there is the
-// space's canary.
+// space's canary, and a Secret that an Upsync brought.
 func (w *world) bear(s *prey) {
 	if s.name == "root" {
 		return
@@ -58,7 +59,8 @@ func (w *world) bear(s *prey) {
 		"canary": s.fixed, v1alpha1.AnnotationReportedFrom: "paris", exchange.ReportedUID: s.fixed,
 	}}
 	api, ctx, o := clients(w.t, w.c.api.Loopback(s.name)), w.t.Context(), metav1.CreateOptions{}
-	spec := corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Containers: []corev1.Container{{Name: "c", Image: "i"}}}
+	spec := corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever,
+		Containers: []corev1.Container{{Name: "c", Image: "i"}}}
 	_, err := api.CoreV1().Pods("default").Create(ctx, &corev1.Pod{ObjectMeta: meta, Spec: spec}, o)
 	_, err2 := api.BatchV1().Jobs("default").Create(ctx, &batchv1.Job{ObjectMeta: meta,
 		Spec: batchv1.JobSpec{Template: corev1.PodTemplateSpec{Spec: spec}}}, o)
@@ -68,7 +70,11 @@ func (w *world) bear(s *prey) {
 			Resources: corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{
 				corev1.ResourceStorage: resource.MustParse("1Mi")}},
 		}}, o)
-	for _, err := range []error{err, err2, err3} {
+	came := meta.DeepCopy()
+	came.Annotations[v1alpha1.AnnotationUpsync] = "apps"
+	_, err4 := api.CoreV1().Secrets("default").Create(ctx, &corev1.Secret{ObjectMeta: *came,
+		StringData: map[string]string{"canary": s.fixed}}, o)
+	for _, err := range []error{err, err2, err3, err4} {
 		if err != nil && !apierrors.IsAlreadyExists(err) {
 			w.t.Fatal(err)
 		}
@@ -79,34 +85,39 @@ func (w *world) bear(s *prey) {
 // another space, and by marks that say it is another's.
 func (g *generator) ofBorn() (method, what, body, contentType string) {
 	what = pick(g.r, "/api/v1/namespaces/default/pods/", "/api/v1/namespaces/default/pods/",
-		"/api/v1/namespaces/default/persistentvolumeclaims/", "/apis/batch/v1/namespaces/default/jobs/")
+		"/api/v1/namespaces/default/persistentvolumeclaims/", "/apis/batch/v1/namespaces/default/jobs/",
+		"/api/v1/namespaces/default/secrets/")
 	what += g.name("web", "web", "web", "web", g.other.fixed)
 	o := g.other
-	notes := `{"` + v1alpha1.AnnotationReportedFrom + `":"` + o.name + `","` + exchange.ReportedUID + `":"` + o.fixed + `","` +
+	notes := `{"` + v1alpha1.AnnotationReportedFrom + `":"` + o.name + `","` + exchange.ReportedUID + `":"` +
+		o.fixed + `","` +
 		exchange.ReportedAs + `":"` + o.fixed + `"}`
 	patch := pick(g.r, `{"metadata":{"labels":{"role":"primary"}}}`, `{"metadata":{"annotations":{"a":"b"}}}`,
 		`{"metadata":{"labels":{"role":"primary"},"annotations":`+notes+`}}`, `{"metadata":{"annotations":`+notes+`}}`,
 		`{"metadata":{"uid":"`+o.uid+`","labels":{"a":"b"}}}`, `{"metadata":{"namespace":"`+o.name+`","labels":{"a":"b"}}}`)
-	switch pick(g.r, "patch", "patch", "status", "delete", "delete", "evict", "log", "collection") {
+	switch pick(g.r, "patch", "patch", "status", "delete", "delete", "evict", "log", "proxy", "collection") {
 	case "patch":
 		return http.MethodPatch, what, patch, "application/merge-patch+json"
 	case "status":
 		return http.MethodPatch, what + "/status", `{"status":{"conditions":[{"type":"gate","status":"True"}]}}`,
 			"application/merge-patch+json"
 	case "delete":
-		return http.MethodDelete, what, pick(g.r, "", `{"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"`+o.uid+`"}}`),
+		return http.MethodDelete, what, pick(g.r, "",
+				`{"kind":"DeleteOptions","apiVersion":"v1","preconditions":{"uid":"`+o.uid+`"}}`),
 			"application/json"
 	case "evict":
 		return http.MethodPost, what + "/eviction", `{"apiVersion":"policy/v1","kind":"Eviction","metadata":{"name":"` +
 			pick(g.r, "web", o.fixed) + `","namespace":"` + pick(g.r, "default", o.name) + `"}}`, "application/json"
 	case "log":
 		return http.MethodGet, what + "/log", "", ""
+	case "proxy":
+		return http.MethodPost, what + ":80/proxy/" + pick(g.r, "metrics", "../../../"+o.name, "%2e%2e/x"), "", ""
 	}
 	return http.MethodDelete, what[:strings.LastIndexByte(what, '/')], "", ""
 }
 
-// bothSites are the sites of the world: the Pods of webhooks are at oslo, all others at paris. Views may
-// be asked of any, and are refused.
+// bothSites are the sites of the world: the Pods of webhooks are at oslo, all others at paris, where
+// proxies lead to them. Views may be asked of any, and are refused.
 type bothSites struct {
 	hooks *hookJudge
 	spies
@@ -114,7 +125,7 @@ type bothSites struct {
 
 // Do implements pods.Sites.
 func (s bothSites) Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
-	if r.Verb == exchange.Connect || r.Verb == exchange.View || target == "oslo" && r.UID == "u-"+r.Space {
+	if r.Verb == exchange.Connect && target != "paris" || r.Verb == exchange.View || target == "oslo" && r.UID == "u-"+r.Space {
 		return s.hooks.Do(ctx, target, r)
 	}
 	return s.spies.Do(ctx, target, r)

@@ -55,7 +55,8 @@ func TestNoSpaceEscape(t *testing.T) {
 	if w.siteReads.Load() == 0 {
 		t.Error("no pod of a site has read what is its own")
 	}
-	if tried < requests || w.ownReads.Load() < int64(tried/100) || w.ownWrites.Load() < int64(tried/1000) ||
+	// About one request in 600 writes what it may; the bound is one that no unlucky sample is below.
+	if tried < requests || w.ownReads.Load() < int64(tried/100) || w.ownWrites.Load() < int64(tried/6000) ||
 		w.asked.Load() < int64(tried/2500) {
 		t.Error("too little was read or written for this to show anything")
 	}

@@ -185,16 +185,27 @@ func (w *world) restore() {
 
 func (w *world) restoreSpace(s *prey) {
 	ctx, d, api := w.t.Context(), dyn(w.t, w.c.api.Loopback(s.name)), clients(w.t, w.c.api.Loopback(s.name))
+	// What is in a namespace outlives its deletion by seconds: the center would empty it in the time
+	// of another phase.
 	within(w.t, time.Minute, "namespaces of "+s.name, func() bool {
 		_, err := api.CoreV1().Namespaces().Create(
 			ctx,
 			&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "app"}},
 			metav1.CreateOptions{},
 		)
-		ns, gone := api.CoreV1().Namespaces().Get(ctx, "app", metav1.GetOptions{})
-		_, gone2 := api.CoreV1().Namespaces().Get(ctx, "default", metav1.GetOptions{})
-		return (err == nil || apierrors.IsAlreadyExists(err)) && gone == nil && gone2 == nil &&
-			ns.DeletionTimestamp == nil
+		if err != nil && !apierrors.IsAlreadyExists(err) {
+			return false
+		}
+		all, err := api.CoreV1().Namespaces().List(ctx, metav1.ListOptions{})
+		must(w.t, err)
+		there := map[string]bool{}
+		for _, ns := range all.Items {
+			if ns.DeletionTimestamp != nil {
+				return false
+			}
+			there[ns.Name] = true
+		}
+		return there["app"] && there["default"]
 	})
 	ensure := func(gvr schema.GroupVersionResource, kind, name string, fields map[string]any) {
 		o := &unstructured.Unstructured{Object: map[string]any{"apiVersion": gvr.GroupVersion().String(), "kind": kind}}
@@ -272,7 +283,8 @@ func (w *world) restoreSpace(s *prey) {
 func (w *world) remember(s *prey) {
 	ctx, api := w.t.Context(), clients(w.t, w.c.api.Loopback(s.name)).CoreV1()
 	s.more = nil
-	for _, audiences := range [][]string{nil, {"https://center.test/clusters/team"}, {"https://center.test/clusters/vault"}} {
+	for _, audiences := range [][]string{nil, {"https://center.test/clusters/team"},
+		{"https://center.test/clusters/vault"}} {
 		token, err := api.ServiceAccounts("default").CreateToken(ctx, "bot", &authenticationv1.TokenRequest{
 			Spec: authenticationv1.TokenRequestSpec{Audiences: audiences}}, metav1.CreateOptions{})
 		must(w.t, err)

@@ -1,12 +1,16 @@
 package server
 
 import (
+	"time"
+
 	"github.com/prometheus/client_golang/prometheus"
 
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store/kine"
 )
 
-// healthMetrics tell of the center's disk, of errors of its storage, and of moves.
+// healthMetrics tell of the center's disk, of errors of its storage, of its certificate authority,
+// and of moves.
 type healthMetrics struct{ s *Server }
 
 var (
@@ -22,34 +26,64 @@ var (
 		[]string{"kind"},
 		nil,
 	)
+	descAuthority = prometheus.NewDesc(
+		"skerry_authority_expiry_timestamp_seconds",
+		"When the center's certificate authority ends, as Unix time.",
+		nil,
+		nil,
+	)
 	descMoves = prometheus.NewDesc(
 		"skerry_moves",
 		"Groups of objects that are not where they should be, by what they do: Waiting, GivenUp, VolumeWouldStay and others.",
 		[]string{"phase"},
 		nil,
 	)
+	descLongest = prometheus.NewDesc(
+		"skerry_move_longest_seconds",
+		"How long the longest of these groups has moved; 0 where no time runs.",
+		[]string{"phase"},
+		nil,
+	)
 )
+
+// movePhases are the phases of a group that is not where it should be.
+var movePhases = []placement.Phase{placement.Starting, placement.Breaking, placement.Waiting, placement.GivenUp,
+	placement.VolumeWouldStay, placement.Suspended, placement.Staying}
 
 // Describe implements prometheus.Collector.
 func (h healthMetrics) Describe(out chan<- *prometheus.Desc) {
-	out <- descDisk
-	out <- descErrors
-	out <- descMoves
+	for _, d := range []*prometheus.Desc{descDisk, descErrors, descAuthority, descMoves, descLongest} {
+		out <- d
+	}
 }
 
 // Collect implements prometheus.Collector.
 func (h healthMetrics) Collect(out chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
 	if free, ok := kine.Free(h.s.cfg.DataDir); ok {
-		out <- prometheus.MustNewConstMetric(descDisk, prometheus.GaugeValue, float64(free))
+		gauge(descDisk, float64(free))
 	}
 	for kind, n := range h.s.store.Troubles() {
 		out <- prometheus.MustNewConstMetric(descErrors, prometheus.CounterValue, float64(n), string(kind))
 	}
-	phases := map[string]int{}
-	for _, m := range h.s.delivery.Moves() {
-		phases[string(m.Phase)]++
+	gauge(descAuthority, float64(h.s.keys.Authorities().Until.Unix()))
+	phases, longest := byPhase(h.s.delivery.Moves(), time.Now())
+	for _, phase := range movePhases {
+		gauge(descMoves, float64(phases[phase]), string(phase))
+		gauge(descLongest, longest[phase].Seconds(), string(phase))
 	}
-	for phase, n := range phases {
-		out <- prometheus.MustNewConstMetric(descMoves, prometheus.GaugeValue, float64(n), phase)
+}
+
+// byPhase counts moves, and finds how long the longest of each phase has taken.
+func byPhase(moves []placement.Moving, now time.Time) (map[placement.Phase]int, map[placement.Phase]time.Duration) {
+	count, longest := map[placement.Phase]int{}, map[placement.Phase]time.Duration{}
+	for _, m := range moves {
+		count[m.Phase]++
+		if !m.Since.IsZero() {
+			longest[m.Phase] = max(longest[m.Phase], now.Sub(m.Since))
+		}
 	}
+	return count, longest
 }

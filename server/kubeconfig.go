@@ -2,7 +2,10 @@ package server
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
+	"net"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"time"
@@ -11,41 +14,73 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"skerry.dev/skerry/server/admin"
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/authn"
+	"skerry.dev/skerry/server/doctor"
 	"skerry.dev/skerry/tunnel/keyfile"
 )
 
 // AdminKubeconfig is the path of the admin's kubeconfig, mode 0600, whose current context is root.
-func (s *Server) AdminKubeconfig() string { return filepath.Join(s.cfg.DataDir, "admin.kubeconfig") }
+func (s *Server) AdminKubeconfig() string { return filepath.Join(s.cfg.DataDir, doctor.KubeconfigFile) }
+
+// localCluster is the center as this machine reaches it. A host name that --advertise gives may not
+// resolve here, or not yet. A center that listens on all addresses is therefore reached by the
+// loopback, and the name is what its certificate is checked for. Package admin takes the address for
+// other machines from that name.
+func (s *Server) localCluster() *clientcmdapi.Cluster {
+	c := &clientcmdapi.Cluster{Server: s.url, CertificateAuthorityData: s.keys.Bundle()}
+	host, port, err := net.SplitHostPort(strings.TrimPrefix(s.url, "https://"))
+	if _, notAddress := netip.ParseAddr(host); err == nil && s.everywhere && notAddress != nil {
+		c.Server, c.TLSServerName = "https://"+net.JoinHostPort(loopback, port), host
+	}
+	return c
+}
+
+// loopback is where this machine reaches a center that listens on all addresses.
+const loopback = "127.0.0.1"
 
 // writeAdminKubeconfig writes the file anew: the address may have changed, the authorities, and the
-// certificate in it lives for a year. Contexts that somebody added (skerry space use) are kept,
-// with the authorities of the moment.
+// certificate in it lives for a year. Contexts that somebody added are kept. The file names itself in
+// an extension, so that `skerry space use` tells it from a user's own file.
 func (s *Server) writeAdminKubeconfig() error {
 	const name = v1alpha1.RootSpace
 	cert, key, err := s.keys.ClientCertificate("skerry-admin", user.SystemPrivilegedGroup)
 	if err != nil {
 		return fmt.Errorf("issue the admin's certificate: %w", err)
 	}
-	path := s.AdminKubeconfig()
+	path, err := filepath.Abs(s.AdminKubeconfig())
+	if err != nil {
+		return fmt.Errorf("find the admin's kubeconfig: %w", err)
+	}
 	config, err := clientcmd.LoadFromFile(path)
 	if err != nil {
 		config = clientcmdapi.NewConfig()
 		config.CurrentContext = name
 	}
-	config.Clusters[name] = &clientcmdapi.Cluster{Server: s.url, CertificateAuthorityData: s.keys.Bundle()}
+	local := s.localCluster()
+	config.Clusters[name] = local
 	for _, space := range config.Clusters {
-		if space.Server == s.url || strings.HasPrefix(space.Server, s.url+"/") {
-			space.CertificateAuthorityData = s.keys.Bundle()
+		if strings.HasPrefix(space.Server, local.Server+"/") {
+			space.CertificateAuthorityData = local.CertificateAuthorityData
 		}
 	}
 	config.AuthInfos["skerry-admin"] = &clientcmdapi.AuthInfo{ClientCertificateData: cert, ClientKeyData: key}
 	config.Contexts[name] = &clientcmdapi.Context{Cluster: name, AuthInfo: "skerry-admin"}
+	if config.Extensions[admin.CenterFileExtension], err = admin.CenterFile(path); err != nil {
+		return err
+	}
 	data, err := clientcmd.Write(*config)
 	if err != nil {
 		return fmt.Errorf("encode the admin's kubeconfig: %w", err)
 	}
 	return keyfile.Replace(path, data)
+}
+
+// renewClient issues another client certificate to who holds one.
+func (s *Server) renewClient(peer *x509.Certificate, request []byte) (authn.Renewed, error) {
+	cert, err := s.keys.RenewClient(peer, request)
+	return authn.Renewed{Certificate: string(cert), Authorities: string(s.keys.Bundle())}, err
 }
 
 // rotated writes the admin's kubeconfig and the ConfigMaps kube-root-ca.crt anew: other authorities

@@ -14,6 +14,8 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/leaderelection"
 	"k8s.io/client-go/tools/leaderelection/resourcelock"
+
+	"skerry.dev/skerry/tunnel/boottime"
 )
 
 // ErrDeposed is returned by Run of a replica that led and does not any more: it starts again as one
@@ -29,6 +31,7 @@ var ErrDeposed = errors.New(
 const (
 	leaseDuration = 9 * time.Second
 	renewDeadline = 6 * time.Second
+	renewTimeout  = renewDeadline / 2 // of one try: what an etcd leader had when it died is not answered
 	retryPeriod   = time.Second
 	longestRetry  = time.Duration(float64(retryPeriod) * (1 + leaderelection.JitterFactor))
 	takeover      = leaseDuration + 2*longestRetry
@@ -44,17 +47,20 @@ type leadership struct {
 	log      *slog.Logger
 	won      chan struct{}
 	leader   atomic.Pointer[string] // the identity of whoever leads; nil while nobody is known
-	begun    time.Time
-	until    atomic.Int64 // nanoseconds after begun, by the clock that no admin sets
+	now      func() time.Duration   // boottime.Now: a process that was suspended knows that it was
+	until    atomic.Int64           // nanoseconds, by now
 }
 
 func newLeadership(identity string, loopback func() *rest.Config, log *slog.Logger) *leadership {
-	return &leadership{identity: identity, loopback: loopback, log: log, won: make(chan struct{}), begun: time.Now()}
+	return &leadership{identity: identity, loopback: loopback, log: log, won: make(chan struct{}),
+		now: boottime.Now}
 }
 
 // Run stands for election until ctx ends, or until what was won is lost.
 func (l *leadership) Run(ctx context.Context) error {
-	client, err := coordinationv1client.NewForConfig(l.loopback())
+	config := l.loopback()
+	config.Timeout = renewTimeout
+	client, err := coordinationv1client.NewForConfig(config)
 	if err != nil {
 		return err
 	}
@@ -112,7 +118,7 @@ func (l *leadership) endWithTerm(ctx context.Context, end func()) {
 }
 
 // holds reports whether this replica may write as the leader, now.
-func (l *leadership) holds() bool { return int64(time.Since(l.begun)) < l.until.Load() }
+func (l *leadership) holds() bool { return int64(l.now()) < l.until.Load() }
 
 // fencedLease notes how long each renewal is good for, counted from before it was asked for.
 type fencedLease struct {
@@ -131,7 +137,7 @@ func (f *fencedLease) Update(ctx context.Context, r resourcelock.LeaderElectionR
 }
 
 func (f *fencedLease) renewed(r resourcelock.LeaderElectionRecord, write func() error) error {
-	asked := time.Since(f.leader.begun)
+	asked := f.leader.now()
 	if r.HolderIdentity != f.leader.identity {
 		f.leader.until.Store(0) // given back: nothing is written any more when another one can know
 	}

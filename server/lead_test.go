@@ -41,7 +41,8 @@ func (a *answers) RoundTrip(*http.Request) (*http.Response, error) { a.n++; retu
 // and reads always.
 func TestDeposedLeaderDoesNotWrite(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := newLeadership("me", nil, slog.New(slog.DiscardHandler))
+		l, began := newLeadership("me", nil, slog.New(slog.DiscardHandler)), time.Now()
+		l.now = func() time.Duration { return time.Since(began) } // the bubble's time
 		lease := &leaseThatFails{}
 		fenced := &fencedLease{lease, l}
 		server := &answers{}

@@ -2,6 +2,10 @@ package server
 
 import (
 	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
 	"testing"
 )
 
@@ -11,7 +15,8 @@ func TestOneCenterForEachDataDirectory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := lock(dir); !errors.Is(err, ErrDataDirInUse) {
+	_, err = lock(dir)
+	if !errors.Is(err, ErrDataDirInUse) || !strings.Contains(err.Error(), fmt.Sprintf("process %d (", os.Getpid())) {
 		t.Errorf("the second lock: %v", err)
 	}
 	if err := unlock(); err != nil {
@@ -23,5 +28,13 @@ func TestOneCenterForEachDataDirectory(t *testing.T) {
 	}
 	if err := unlock(); err != nil {
 		t.Error(err)
+	}
+}
+
+// Another user's data directory comes with what to do about it.
+func TestDataDirectoryOfAnotherUser(t *testing.T) {
+	err := notLocked("/data", &fs.PathError{Op: "open", Path: "/data/lock", Err: fs.ErrPermission})
+	if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "the user that owns /data") {
+		t.Errorf("%v", err)
 	}
 }

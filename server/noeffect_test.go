@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	admissionv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -26,8 +27,13 @@ func doesNothing(t *testing.T, c *center) {
 	}
 	d := deployment("i")
 	d.Name = "nothing"
-	_, err := user("team").AppsV1().Deployments("kube-system").Create(ctx, d, metav1.CreateOptions{})
-	warned("a workload in kube-system", "use a namespace of another name", err)
+	_, err := user("team").CoreV1().Namespaces().Create(ctx,
+		&corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "kube-public"}}, metav1.CreateOptions{})
+	check(t, err)
+	_, err = user("team").AppsV1().Deployments("kube-public").Create(ctx, d, metav1.CreateOptions{})
+	warned("a workload in kube-public", "use a namespace of another name", err)
+	_, err = user("team").AppsV1().Deployments("kube-system").Create(ctx, d, metav1.CreateOptions{})
+	warned("a workload in kube-system", "", err)
 	_, err = user("team").AppsV1().Deployments("default").Create(ctx, d, metav1.CreateOptions{})
 	warned("a workload", "", err)
 	_, err = user("root").AppsV1().Deployments("default").Create(ctx, d, metav1.CreateOptions{})

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -53,20 +54,29 @@ func TestSpacesSeeWhatTargetsOffer(t *testing.T) {
 		class, err := classes.Lister().Get("local")
 		return err == nil && class.Provisioner == "rancher.io/local-path"
 	})
-	_, err = team.CoreV1().Nodes().Patch(ctx, "paris", types.MergePatchType, []byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
-	if !apierrors.IsMethodNotSupported(err) {
-		t.Errorf("a node is changed: %v", err)
+	_, err = team.CoreV1().Nodes().Patch(ctx, "paris", types.MergePatchType,
+		[]byte(`{"spec":{"unschedulable":true}}`), metav1.PatchOptions{})
+	if !apierrors.IsMethodNotSupported(err) || !strings.Contains(err.Error(), "skerry target drain paris") {
+		t.Errorf("a node is changed, or nobody says what does it instead: %v", err)
+	}
+	_, err = clients(t, c.as("team", "nobody")).CoreV1().Nodes().Patch(ctx, "paris",
+		types.MergePatchType, []byte(`{}`), metav1.PatchOptions{})
+	if !apierrors.IsForbidden(err) {
+		t.Errorf("who may not see nodes is told about them: %v", err)
 	}
 	api := team.StorageV1().StorageClasses()
 	if err := api.Delete(ctx, "local", metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
 		t.Errorf("an offered class is deleted: %v", err)
 	}
-	own, err := api.Patch(ctx, "local", types.MergePatchType, []byte(`{"metadata":{"labels":{"is":"ours"}}}`), metav1.PatchOptions{})
+	own, err := api.Patch(ctx, "local", types.MergePatchType, []byte(`{"metadata":{"labels":{"is":"ours"}}}`),
+		metav1.PatchOptions{})
 	must(t, err)
-	if own.ResourceVersion == "1" || own.Annotations[v1alpha1.AnnotationOfferedBy] != "" || own.Provisioner != "rancher.io/local-path" {
+	if own.ResourceVersion == "1" || own.Annotations[v1alpha1.AnnotationOfferedBy] != "" ||
+		own.Provisioner != "rancher.io/local-path" {
 		t.Errorf("the space's own class is %+v", own)
 	}
-	_, err = api.Create(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "second"}, Provisioner: "x"}, metav1.CreateOptions{})
+	_, err = api.Create(ctx, &storagev1.StorageClass{ObjectMeta: metav1.ObjectMeta{Name: "second"},
+		Provisioner: "x"}, metav1.CreateOptions{})
 	must(t, err)
 	list, err := api.List(ctx, metav1.ListOptions{})
 	must(t, err)

@@ -126,7 +126,7 @@ func startParts(
 // follows makes a replica know who leads; until is how long it leads itself.
 func (p *partsOfReplica) follows(leader *partsOfReplica, until time.Duration) {
 	p.lead.leader.Store(&leader.lead.identity)
-	p.lead.until.Store(int64(until))
+	p.lead.until.Store(int64(p.lead.now() + until))
 }
 
 func logOfPod() *exchange.Request {

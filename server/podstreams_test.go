@@ -1,14 +1,11 @@
 package server_test
 
 import (
-	"context"
 	"encoding/json"
 	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -23,105 +20,7 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
-	"skerry.dev/skerry/server/apiserver"
-	"skerry.dev/skerry/server/apiserver/audit"
-	"skerry.dev/skerry/tunnel/exchange"
 )
-
-// askedSites are sites that remember what they were asked, and answer it in one line.
-type askedSites struct {
-	mu    sync.Mutex
-	asked []string // TARGET SPACE/NAMESPACE/POD UID VERB QUERY BODY as USER
-}
-
-func (s *askedSites) Do(
-	_ context.Context,
-	target string,
-	r *exchange.Request,
-) (*http.Response, error) {
-	if err := r.Check(); err != nil {
-		return nil, err
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.asked = append(
-		s.asked,
-		strings.TrimSpace(
-			strings.Join(
-				[]string{
-					target,
-					r.Space + "/" + r.Namespace + "/" + r.Pod,
-					r.UID,
-					string(r.Verb),
-					r.Query.Encode(),
-					string(r.Body),
-				},
-				" ",
-			),
-		)+" as "+r.User,
-	)
-	if target == "away" {
-		return nil, &exchange.Fault{
-			Code:    503,
-			Reason:  "ServiceUnavailable",
-			Message: "site away cannot be reached",
-			After:   10,
-		}
-	}
-	return &http.Response{
-		StatusCode:    200,
-		Header:        http.Header{exchange.HeaderSite: {target + "/below"}},
-		ContentLength: -1,
-		Body:          io.NopCloser(strings.NewReader("a line\n")),
-	}, nil
-}
-
-func (s *askedSites) Serve(
-	w http.ResponseWriter,
-	req *http.Request,
-	target string,
-	r *exchange.Request,
-	begun func(string, int),
-) {
-	for name := range r.Upgrade {
-		if name == "Authorization" || strings.HasPrefix(name, "Impersonate") {
-			w.WriteHeader(http.StatusTeapot)
-		}
-	}
-	if _, err := s.Do(req.Context(), target, r); err == nil {
-		begun(target+"/below", 403)
-	}
-	w.WriteHeader(http.StatusForbidden)
-	_, _ = io.WriteString(w, `{"kind":"Status","message":"the site was asked"}`)
-}
-
-// last is the last request, and forgets it.
-func (s *askedSites) last() (last string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := len(s.asked); n > 0 {
-		last, s.asked = s.asked[n-1], nil
-	}
-	return last
-}
-
-// mirror makes a Pod in a space as the center does for a report.
-func (c *center) mirror(space, name string, notes map[string]string) *corev1.Pod {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: notes},
-		Spec: corev1.PodSpec{
-			NodeName:   "n",
-			Containers: []corev1.Container{{Name: "c", Image: "i"}},
-		},
-		Status: corev1.PodStatus{Phase: corev1.PodRunning}}
-	made, err := clients(
-		c.t,
-		c.api.Loopback(space),
-	).CoreV1().
-		Pods("default").
-		Create(c.t.Context(), pod, metav1.CreateOptions{})
-	must(c.t, err)
-	return made
-}
 
 // runs asks for a process as kubectl does over SPDY or by WebSocket, and returns why it got none.
 func runs(t *testing.T, config *rest.Config, method, pod string) string {
@@ -156,24 +55,10 @@ func runs(t *testing.T, config *rest.Config, method, pod string) string {
 
 // TestPodsAreReached: what a center asks a site for, of whom, and for whom.
 func TestPodsAreReached(t *testing.T) {
-	asked, dir := &askedSites{}, t.TempDir()
-	c := start(t, dir, newAuthority(t), place, func(config *apiserver.Config) {
-		config.Sites, config.Audit = asked, audit.Config{
-			LogPath: filepath.Join(dir, "audit.log"),
-		}
-	})
-	for _, s := range []string{"team", "other"} {
-		c.createSpace(s, "Retain")
-	}
-	of := func(target string) map[string]string {
-		return map[string]string{
-			v1alpha1.AnnotationReportedFrom: target,
-			exchange.ReportedUID:            "u-1",
-			exchange.ReportedAs:             "web-1",
-		}
-	}
-	mirror := c.mirror("team", "web-1.paris", of("paris"))
-	c.mirror("team", "lost", of("away"))
+	asked := &askedSites{}
+	c, audited := startReaching(t, asked, "Retain")
+	mirror := c.mirror("team", "web-1.paris", reported("paris", "web-1"))
+	c.mirror("team", "lost", reported("away", "web-1"))
 	user := clients(t, c.admin("team")).CoreV1().Pods("default")
 	viewer := c.as("team", "vera")
 	_, err := clients(
@@ -259,7 +144,8 @@ func TestPodsAreReached(t *testing.T) {
 	)
 	want("deletion", "delete", " gracePeriodSeconds=7 as admin")
 	wrong := types.UID("another")
-	if err := user.Delete(t.Context(), "web-1.paris", metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &wrong}}); !apierrors.IsConflict(
+	if err := user.Delete(t.Context(), "web-1.paris",
+		metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &wrong}}); !apierrors.IsConflict(
 		err,
 	) ||
 		asked.last() != "" {
@@ -268,7 +154,8 @@ func TestPodsAreReached(t *testing.T) {
 	must(t, user.DeleteCollection(
 		t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=web-1.paris"}))
 	want("deletion of all that a selector names", "delete", " as admin")
-	if err := clients(t, viewer).CoreV1().Pods("default").Delete(t.Context(), "web-1.paris", metav1.DeleteOptions{}); !apierrors.IsForbidden(
+	if err := clients(t, viewer).CoreV1().Pods("default").Delete(t.Context(), "web-1.paris",
+		metav1.DeleteOptions{}); !apierrors.IsForbidden(
 		err,
 	) ||
 		asked.last() != "" {
@@ -284,7 +171,8 @@ func TestPodsAreReached(t *testing.T) {
 		),
 	)
 	want("eviction", "eviction", " as admin")
-	patch := `{"metadata":{"annotations":{"` + v1alpha1.AnnotationReportedFrom + `":"away"}},"spec":{"nodeName":"x","ephemeralContainers":[{"name":"look","image":"i"}]}}`
+	patch := `{"metadata":{"annotations":{"` + v1alpha1.AnnotationReportedFrom +
+		`":"away"}},"spec":{"nodeName":"x","ephemeralContainers":[{"name":"look","image":"i"}]}}`
 	_, err = user.Patch(
 		t.Context(),
 		"web-1.paris",
@@ -312,7 +200,8 @@ func TestPodsAreReached(t *testing.T) {
 		t.Errorf("a site that is away: %v", err)
 	}
 	asked.last()
-	if _, err := user.GetLogs("web-1.paris", &corev1.PodLogOptions{InsecureSkipTLSVerifyBackend: true}).DoRaw(t.Context()); !apierrors.IsBadRequest(
+	if _, err := user.GetLogs("web-1.paris",
+		&corev1.PodLogOptions{InsecureSkipTLSVerifyBackend: true}).DoRaw(t.Context()); !apierrors.IsBadRequest(
 		err,
 	) ||
 		asked.last() != "" {
@@ -320,7 +209,7 @@ func TestPodsAreReached(t *testing.T) {
 	}
 	refusesConnect(t, c, asked)
 	c.stop()
-	auditedStreams(t, filepath.Join(dir, "audit.log"))
+	auditedStreams(t, audited)
 }
 
 // refusesConnect: an admission policy of the space is asked about CONNECT.
@@ -373,7 +262,8 @@ func auditedStreams(t *testing.T, path string) {
 			found[e.ObjectRef.Subresource+" "+e.User.Username+" "+e.Annotations["skerry.dev/container"]] = true
 		}
 	}
-	for _, want := range []string{"log vera c", "exec admin c", "ephemeralcontainers admin c", "eviction admin c", " admin c"} {
+	for _, want := range []string{"log vera c", "exec admin c", "ephemeralcontainers admin c",
+		"eviction admin c", " admin c"} {
 		if !found[want] {
 			t.Errorf("no line of %q: %v", want, found)
 		}

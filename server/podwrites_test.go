@@ -10,7 +10,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -29,8 +28,8 @@ func bornMarks() map[string]string {
 	}
 }
 
-func placePods(_ context.Context, _ string, k store.Key, _ metav1.Object) (string, bool) {
-	return "paris", k.Resource == "pods"
+func placePods(_ context.Context, _ string, k store.Key, _ metav1.Object) (targets, unit string) {
+	return placedIf(k.Resource == "pods", "paris")
 }
 
 // TestPodsAreWritten: what a center asks a site to change of what was born there, and what it
@@ -57,7 +56,8 @@ func TestPodsAreWritten(t *testing.T) {
 		}
 	}
 
-	got, err := patch(types.StrategicMergePatchType, `{"metadata":{"labels":{"role":"primary"},"annotations":{"kept":null}}}`)
+	got, err := patch(types.StrategicMergePatchType,
+		`{"metadata":{"labels":{"role":"primary"},"annotations":{"kept":null}}}`)
 	if must(t, err); got.Labels["role"] != "primary" || got.Annotations["kept"] != "" {
 		t.Errorf("the answer has %v, %v", got.Labels, got.Annotations)
 	}
@@ -82,8 +82,13 @@ func TestPodsAreWritten(t *testing.T) {
 
 	_, err = patch(types.StrategicMergePatchType, `{"spec":{"containers":[{"name":"c","image":"other"}]}}`)
 	refused("an image", "spec: Forbidden: it was born at SyncTarget", err)
-	_, err = patch(types.MergePatchType, `{"metadata":{"finalizers":["a.example/b"]}}`)
-	refused("a finalizer", "metadata.finalizers", err)
+	_, err = patch(types.MergePatchType, `{"metadata":{"finalizers":["orphan"]}}`)
+	refused("a finalizer of the garbage collector", "garbage collector decides", err)
+	_, err = patch(types.MergePatchType, `{"metadata":{"finalizers":["no/such/name"]}}`)
+	refused("a finalizer that is none", "metadata.finalizers", err)
+	many := `"a.example/x` + strings.Join(strings.Split(strings.Repeat("b", 33), ""), `","a.example/y`) + `"`
+	_, err = patch(types.MergePatchType, `{"metadata":{"finalizers":[`+many+`]}}`)
+	refused("many finalizers", "metadata.finalizers", err)
 	_, err = patch(types.MergePatchType, `{"metadata":{"labels":{"skerry.dev/target":"oslo"}}}`)
 	refused("a mark", "only the center", err)
 	_, err = patch(types.MergePatchType, `{"metadata":{"annotations":{"`+v1alpha1.AnnotationReportedFrom+`":"away"}}}`)
@@ -96,71 +101,82 @@ func TestPodsAreWritten(t *testing.T) {
 	must(t, err)
 	want("a readiness gate", `change  {"conditions":[{"type":"gate","status":"True"}]}`)
 
+	got, err = patch(types.MergePatchType, `{"metadata":{"finalizers":["a.example/b"]}}`)
+	if must(t, err); len(got.Finalizers) != 1 || asked.last() != "" {
+		t.Errorf("finalizers %v; asked %q", got.Finalizers, asked.last())
+	}
+	must(t, clients(t, c.api.Loopback("team")).CoreV1().Pods("default").
+		Delete(t.Context(), "web-1", *metav1.NewDeleteOptions(0))) // its target has it no more
+	if pod, err = pods.Get(t.Context(), "web-1", metav1.GetOptions{}); err != nil || pod.DeletionTimestamp == nil {
+		t.Errorf("it does not wait for its finalizer: %v", err)
+	}
+	_, err = patch(types.MergePatchType, `{"metadata":{"finalizers":["a.example/b","a.example/c"]}}`)
+	refused("one more for what is going", "metadata.finalizers", err)
+	_, err = patch(types.MergePatchType, `{"metadata":{"finalizers":null}}`)
+	if must(t, err); asked.last() != "" {
+		t.Errorf("asked %q", asked.last())
+	}
+	if _, err = pods.Get(t.Context(), "web-1", metav1.GetOptions{}); !apierrors.IsNotFound(err) {
+		t.Errorf("it stays without a finalizer: %v", err)
+	}
+	c.mirror("team", "web-1", bornMarks())
+
 	heard := &warnings{}
 	applying := c.admin("team")
 	applying.WarningHandlerWithContext = heard
 	_, err = clients(t, applying).CoreV1().Pods("default").Patch(t.Context(), "web-1", types.ApplyPatchType,
-		[]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-1","labels":{"tier":"front"}}}`), metav1.PatchOptions{FieldManager: "op"})
+		[]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-1","labels":{"tier":"front"}}}`),
+		metav1.PatchOptions{FieldManager: "op"})
 	must(t, err)
 	want("server-side apply", `change  {"labels":{"tier":"front"}}`)
 	if text := heard.take(); !strings.Contains(text, "what you leave out") {
 		t.Errorf("a server-side apply is answered with the warnings %q", text)
 	}
 	_, err = clients(t, applying).CoreV1().Pods("default").Patch(t.Context(), "web-1", types.ApplyPatchType,
-		[]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-1"},"spec":{"nodeName":"x"}}`), metav1.PatchOptions{FieldManager: "op", Force: new(true)})
+		[]byte(`{"apiVersion":"v1","kind":"Pod","metadata":{"name":"web-1"},"spec":{"nodeName":"x"}}`),
+		metav1.PatchOptions{FieldManager: "op", Force: new(true)})
 	refused("an applied field", "spec: Forbidden", err)
 	orphan := metav1.DeletePropagationOrphan
 	must(t, pods.Delete(t.Context(), "web-1", metav1.DeleteOptions{PropagationPolicy: &orphan}))
 	want("a Pod that owns nothing", "delete propagationPolicy=Orphan")
 
 	viewer := clients(t, c.as("team", "vera")).CoreV1().Pods("default")
-	_, err = viewer.Patch(t.Context(), "web-1", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+	_, err = viewer.Patch(t.Context(), "web-1", types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
 	if !apierrors.IsForbidden(err) || asked.last() != "" {
 		t.Errorf("a label by who may not: %v", err)
 	}
 	writesOfJobs(t, c, asked)
 	writesOfPlaced(t, c, asked)
+	claimsOfNamespaces(t, c, asked)
 }
 
-// TestClaimsAreCounted: what sites report counts in a ResourceQuota, which refuses only users.
-func TestClaimsAreCounted(t *testing.T) {
-	c := start(t, t.TempDir(), newAuthority(t), nil)
-	_, cancel := c.counting(t)
-	defer func() { cancel(); c.stop() }()
-	c.createSpace("team", "Delete")
+// claimsOfNamespaces: the claims that a site made for a Namespace go with it. Those in a Namespace of
+// a parent stay, because it may be placed elsewhere.
+func claimsOfNamespaces(t *testing.T, c *center, asked *askedSites) {
 	api, own := clients(t, c.admin("team")).CoreV1(), clients(t, c.api.Loopback("team")).CoreV1()
-	claim := func(name string, notes map[string]string) *corev1.PersistentVolumeClaim {
-		return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Annotations: notes},
-			Spec: corev1.PersistentVolumeClaimSpec{
-				AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-				Resources:   corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{"storage": resource.MustParse("1Gi")}},
-			}}
-	}
-	_, err := api.ResourceQuotas("default").Create(t.Context(), &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Name: "claims"},
-		Spec: corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{
-			"persistentvolumeclaims": resource.MustParse("1"), "requests.storage": resource.MustParse("1Gi")}}}, metav1.CreateOptions{})
-	must(t, err)
-	used := func(n, storage string) {
-		t.Helper()
-		within(t, 20*time.Second, "claims are counted: "+n, func() bool {
-			q, err := api.ResourceQuotas("default").Get(t.Context(), "claims", metav1.GetOptions{})
-			must(t, err)
-			count, bytes := q.Status.Used["persistentvolumeclaims"], q.Status.Used["requests.storage"]
-			return count.String() == n && bytes.String() == storage
-		})
-	}
-	for _, name := range []string{"data-db-0", "data-db-1"} {
-		_, err = own.PersistentVolumeClaims("default").Create(t.Context(), claim(name, bornMarks()), metav1.CreateOptions{})
+	for name, want := range map[string]string{
+		"own": "paris team/own/data-db-0 u-1 delete", "passing": "",
+	} {
+		ns := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}}
+		if want == "" {
+			ns.Annotations = map[string]string{v1alpha1.AnnotationOrigin: "team/"}
+		}
+		_, err := api.Namespaces().Create(t.Context(), ns, metav1.CreateOptions{})
 		must(t, err)
+		claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "data-db-0", Annotations: bornMarks()}}
+		_, err = own.PersistentVolumeClaims(name).Create(t.Context(), claim, metav1.CreateOptions{})
+		must(t, err)
+		asked.last()
+		must(t, api.Namespaces().Delete(t.Context(), name, metav1.DeleteOptions{}))
+		within(t, time.Minute, "the Namespace "+name+" is gone", func() bool {
+			_, err := api.Namespaces().Get(t.Context(), name, metav1.GetOptions{})
+			return apierrors.IsNotFound(err)
+		})
+		if got := asked.last(); want == "" && got != "" || !strings.HasPrefix(got, want) {
+			t.Errorf("Namespace %s: a site was asked %q", name, got)
+		}
 	}
-	used("2", "2Gi")
-	if _, err = api.PersistentVolumeClaims("default").Create(t.Context(), claim("mine", nil), metav1.CreateOptions{}); !apierrors.IsForbidden(err) {
-		t.Errorf("a claim beyond the quota: %v", err)
-	}
-	for _, name := range []string{"data-db-0", "data-db-1"} {
-		must(t, own.PersistentVolumeClaims("default").Delete(t.Context(), name, metav1.DeleteOptions{}))
-	}
-	used("0", "0")
 }
 
 // writesOfJobs: a Job that a CronJob made at its site, and a claim that a template made there.
@@ -187,7 +203,8 @@ func writesOfJobs(t *testing.T, c *center, asked *askedSites) {
 	if got := asked.last(); got != "paris team/default/web-1 u-1 delete propagationPolicy=Background as admin" {
 		t.Errorf("asked %q", got)
 	}
-	_, err = jobs.Patch(t.Context(), "web-1", types.MergePatchType, []byte(`{"spec":{"suspend":true}}`), metav1.PatchOptions{})
+	_, err = jobs.Patch(t.Context(), "web-1", types.MergePatchType, []byte(`{"spec":{"suspend":true}}`),
+		metav1.PatchOptions{})
 	if !apierrors.IsInvalid(err) || asked.last() != "" {
 		t.Errorf("a Job of a site is suspended: %v", err)
 	}
@@ -213,14 +230,20 @@ func writesOfPlaced(t *testing.T, c *center, asked *askedSites) {
 	if pod.Annotations[exchange.Targets] == "" {
 		t.Fatalf("it is placed nowhere: %v", pod.Annotations)
 	}
-	_, err := pods.Patch(t.Context(), "bare", types.MergePatchType, []byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
+	_, err := pods.Patch(t.Context(), "bare", types.MergePatchType,
+		[]byte(`{"metadata":{"labels":{"a":"b"}}}`), metav1.PatchOptions{})
 	must(t, err)
 	if got := asked.last(); got != "" {
 		t.Errorf("of a label a site was asked %q", got)
 	}
-	must(t, pods.EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "bare", Namespace: "default"}}))
+	must(t, pods.EvictV1(t.Context(), &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Name: "bare",
+		Namespace: "default"}}))
 	if got := asked.last(); !strings.Contains(got, "team/default/bare  eviction") {
 		t.Errorf("of an eviction a site was asked %q", got)
+	}
+	record, err := c.store.Client().Client.Get(t.Context(), "/registry/skerry.dev/deletions/team/"+string(pod.UID))
+	if must(t, err); len(record.Kvs) == 0 {
+		t.Error("that the eviction names the Pod is not recorded: its site may hold the deletion")
 	}
 	grace := func(name string) int64 {
 		t.Helper()
@@ -252,7 +275,8 @@ func writesOfPlaced(t *testing.T, c *center, asked *askedSites) {
 	must(t, pods.Delete(t.Context(), "short", metav1.DeleteOptions{GracePeriodSeconds: &now}))
 	gone("short")
 	make("with-namespace")
-	must(t, own.DeleteCollection(t.Context(), metav1.DeleteOptions{}, metav1.ListOptions{FieldSelector: "metadata.name=with-namespace"}))
+	must(t, own.DeleteCollection(t.Context(), metav1.DeleteOptions{},
+		metav1.ListOptions{FieldSelector: "metadata.name=with-namespace"}))
 	gone("with-namespace")
 
 	// A mirror is shown to end, and no longer than until it has gone.

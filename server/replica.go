@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/backup"
 	"skerry.dev/skerry/server/pki"
 	"skerry.dev/skerry/store/kine"
 )
@@ -24,13 +25,16 @@ func (s *Server) openData() (err error) {
 		Log:       s.cfg.Log,
 	}
 	if s.cfg.Datastore == "" {
+		if err := backup.Unfinished(s.cfg.DataDir); err != nil {
+			return err
+		}
 		if s.keys, err = pki.Load(keys); err != nil {
 			return err
 		}
 	}
 	if s.store, err = kine.Open(
 		context.Background(),
-		kine.Config{Dir: s.cfg.DataDir, Endpoint: s.cfg.Datastore, Log: s.cfg.Log},
+		kine.Config{Dir: s.cfg.DataDir, Endpoint: s.cfg.Datastore, EndpointFiles: s.cfg.DatastoreFiles, Log: s.cfg.Log},
 	); err != nil {
 		return err
 	}

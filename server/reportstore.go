@@ -50,13 +50,27 @@ func newReportStore(
 	}
 }
 
+// sealSuffix is what the file of the keys has behind the name of the file: Secrets that sites report
+// are encrypted with them.
+const sealSuffix = ".keys"
+
 // useLocked opens the file. A corrupt one is built anew, and one that another version wrote begins
 // anew; the sites send what is lost again.
 func (i *reportStore) useLocked() error {
 	if i.file != nil {
 		return nil
 	}
-	file, _, err := bolt.OpenOrRebuild(i.path, bolt.Options{Log: i.log})
+	keys, err := bolt.OpenKeys(i.path+sealSuffix, nil)
+	if errors.Is(err, bolt.ErrKeys) {
+		i.log.Warn("the keys of the reports cannot be used and are made anew; sites send again what is lost", "err", err)
+		if err = os.Remove(i.path + sealSuffix); err == nil {
+			keys, err = bolt.OpenKeys(i.path+sealSuffix, nil)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("open the keys of the reports of targets: %w", err)
+	}
+	file, _, err := bolt.OpenOrRebuild(i.path, bolt.Options{Log: i.log, Keys: keys})
 	if errors.Is(err, bolt.ErrNewerFormat) {
 		i.log.Warn(
 			"the reports of all targets are of another version; they are put aside, and the sites send theirs again",
@@ -66,7 +80,7 @@ func (i *reportStore) useLocked() error {
 			err,
 		)
 		if _, err = bolt.SetAside(i.path); err == nil {
-			file, err = bolt.Open(i.path, bolt.Options{Log: i.log})
+			file, err = bolt.Open(i.path, bolt.Options{Log: i.log, Keys: keys})
 		}
 	}
 	if err != nil {
@@ -173,6 +187,50 @@ func (i *reportStore) Forget(target string) {
 	i.reported(target, keys)
 }
 
+// copyBatch is how many reports one transaction copies.
+const copyBatch = 1000
+
+// Copy implements sessions.Inboxes. The copy is compared with what the target has in its next session.
+func (i *reportStore) Copy(from, to string) error {
+	was, err := i.known(from)
+	if was == nil || err != nil {
+		return err
+	}
+	i.mu.Lock()
+	now, err := i.get(to)
+	i.mu.Unlock()
+	if err != nil {
+		return err
+	}
+	now.room.Store(was.room.Load())
+	keys, err := reports(was)
+	for part := range slices.Chunk(keys, copyBatch) {
+		if err == nil {
+			err = copyReports(was, now, part)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("copy the reports of %s: %w", from, err)
+	}
+	return nil
+}
+
+func copyReports(from, to *targetReports, keys []store.Key) error {
+	through := from.Position()
+	through.Revision = store.Comparing
+	batch := store.Batch{Through: through}
+	for _, k := range keys {
+		e, ok, err := from.Get(k)
+		if err != nil {
+			return err
+		}
+		if ok && !e.Tombstone && !e.UnknownBody {
+			batch.Entries = append(batch.Entries, e)
+		}
+	}
+	return to.Sink.Commit(context.Background(), batch)
+}
+
 // reports are the keys of all reports of an inbox.
 func reports(box *targetReports) (keys []store.Key, err error) {
 	err = box.Each(func(e store.Entry) error {
@@ -193,6 +251,26 @@ func (i *reportStore) Report(target string, key store.Key) (store.Entry, bool, e
 	}
 	entry, ok, err := box.Get(key)
 	return entry, ok && !entry.Tombstone && !entry.UnknownBody, err
+}
+
+// Reported lists the keys of all reports of a target.
+func (i *reportStore) Reported(target string) ([]store.Key, error) {
+	box, err := i.known(target)
+	if box == nil || err != nil {
+		return nil, err
+	}
+	return reports(box)
+}
+
+// Complete reports whether all that a target reports is stored: the copy has been compared with what
+// the target has.
+func (i *reportStore) Complete(target string) bool {
+	box, err := i.known(target)
+	if box == nil || err != nil {
+		return false
+	}
+	at := box.Position()
+	return !at.Incarnation.IsZero() && at.Revision != store.Comparing
 }
 
 // Replay tells of all reports that there are: a status that was stored but not yet written before a

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"path/filepath"
@@ -330,5 +331,43 @@ func TestBytesOfReportsAreBounded(t *testing.T) {
 	unkept("there was room again", 0)
 	if e, ok, err := r.boxes.Report("rogue", storetest.Key(n-2)); !ok || err != nil || len(e.Body) != size {
 		t.Errorf("a report of %d bytes, %t, %v", len(e.Body), ok, err)
+	}
+}
+
+// A target that is renamed brings its reports with their values. The old name is forgotten by itself.
+func TestReportsAreCopied(t *testing.T) {
+	r := newReporter(t)
+	sink, err := r.boxes.Open("old")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = copyBatch + 7
+	batch := store.Batch{Through: store.Position{Incarnation: store.NewIncarnation(), Revision: n}}
+	for i := range n {
+		body := fmt.Appendf(nil, `{"n":%d}`, i)
+		batch.Entries = append(batch.Entries, store.Entry{
+			Key: storetest.Key(i), Hash: store.HashReport(1, body), Generation: 1, Revision: int64(i + 1), Body: body,
+		})
+	}
+	if err := sink.Commit(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // a rename that failed is tried again
+		if err := r.boxes.Copy("old", "new"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.boxes.Forget("old")
+	if had := r.boxes.Len("old"); had != 0 {
+		t.Errorf("the old name has %d reports", had)
+	}
+	for i := range n {
+		e, ok, err := r.boxes.Report("new", storetest.Key(i))
+		if err != nil || !ok || string(e.Body) != fmt.Sprintf(`{"n":%d}`, i) {
+			t.Fatalf("report %d is %q, %t, %v", i, e.Body, ok, err)
+		}
+	}
+	if err := r.boxes.Copy("nobody", "other"); err != nil || r.boxes.Len("other") != 0 {
+		t.Errorf("of a target without reports %d come (%v)", r.boxes.Len("other"), err)
 	}
 }

@@ -35,7 +35,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	s.starting.on("the kube API to serve root")
 	rotations := newKeyRotation(s)
 	serving, deciding := append(s.api.Counters(), s.defaults), []storage.ChangeHandler{s.delivery, s.summary,
-		s.sessions, s.gc, s.tokens, rotations}
+		s.progress, s.collect, s.upsync, s.sessions, s.gc, s.tokens, s.policies, rotations}
 	start("port", s.port.Run)
 	if s.replicas != nil {
 		start("replicas", s.replicas.Run)
@@ -80,10 +80,17 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		start("delivery", s.delivery.Run)
 		start("reports", s.reports.run)
 		start("summary", s.summary.Run)
+		start("progress", s.progress.Run)
+		start("collect", s.collect.Run)
+		start("upsync", s.upsync.Run)
 		start("garbage collector", s.gc.Run)
 		start("token secrets", s.tokens.Run)
+		start("policies of root", s.policies.Run)
 		start("encryption", rotations.Run)
 		start("sessions", s.sessions.Run)
+		if s.backups != nil {
+			start("backups", s.backups.Run)
+		}
 		s.open.Store(true)
 		s.beReady()
 	}

@@ -15,10 +15,10 @@ import (
 
 // leftOut is what a cluster serves at a stable version and a space does not; apiserver/README.md
 // has the reasons.
-const leftOut = `v1/bindings v1/componentstatuses v1/nodes/proxy v1/nodes/status v1/services/proxy
-	v1/pods/binding v1/pods/proxy v1/pods/resize
+const leftOut = `v1/bindings v1/componentstatuses v1/nodes/proxy v1/nodes/status
+	v1/pods/binding v1/pods/resize
 	networking.k8s.io/v1/ipaddresses networking.k8s.io/v1/servicecidrs networking.k8s.io/v1/servicecidrs/status
-	resource.k8s.io/v1/deviceclasses resource.k8s.io/v1/resourceclaims resource.k8s.io/v1/resourceclaims/status resource.k8s.io/v1/resourceclaimtemplates resource.k8s.io/v1/resourceslices
+	resource.k8s.io/v1/resourceslices
 	storage.k8s.io/v1/csinodes storage.k8s.io/v1/csistoragecapacities storage.k8s.io/v1/volumeattachments storage.k8s.io/v1/volumeattachments/status`
 
 // stable: each resource that a cluster serves at a stable version is served, or is left out with a

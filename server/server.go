@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel/trace"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
@@ -24,24 +25,33 @@ import (
 	"skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/server/apiserver/encryption"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/backup"
+	"skerry.dev/skerry/server/collect"
 	"skerry.dev/skerry/server/delivery"
+	"skerry.dev/skerry/server/desired"
 	"skerry.dev/skerry/server/gateway"
 	"skerry.dev/skerry/server/gc"
 	"skerry.dev/skerry/server/listen"
 	"skerry.dev/skerry/server/namespacedefaults"
 	"skerry.dev/skerry/server/pki"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/policies"
+	"skerry.dev/skerry/server/progress"
 	"skerry.dev/skerry/server/replicas"
 	"skerry.dev/skerry/server/sessions"
 	"skerry.dev/skerry/server/space"
 	"skerry.dev/skerry/server/streams"
 	"skerry.dev/skerry/server/summary"
+	"skerry.dev/skerry/server/upsync"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/etcd"
 	"skerry.dev/skerry/store/kine"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/keyfile"
+	"skerry.dev/skerry/tunnel/lease"
 	"skerry.dev/skerry/tunnel/metrics"
+	"skerry.dev/skerry/tunnel/tracing"
 	"skerry.dev/skerry/tunnel/upward"
 )
 
@@ -49,11 +59,12 @@ import (
 type Config struct {
 	// DataDir holds everything that must survive a restart; it is made with mode 0700.
 	DataDir string
-	// Datastore is a PostgreSQL that several replicas of the center share,
-	// postgres://USER:PASSWORD@HOST:PORT/DATABASE; empty is a file in DataDir. With it goes
-	// SecretFile, which holds a secret that all replicas have, and under which they share their
-	// keys there.
+	// Datastore is what several replicas of the center share, a PostgreSQL or an etcd cluster (see
+	// kine.Config); empty is a file in DataDir. With it goes SecretFile, which holds a secret that
+	// all replicas have, and under which they share their keys there.
 	Datastore, SecretFile string
+	// DatastoreFiles are those of TLS with etcd.
+	DatastoreFiles etcd.Files
 	// ReplicaAddress is HOST:PORT by which the other replicas reach this one; empty means Listen,
 	// or the address of the default route where that is all addresses.
 	ReplicaAddress string
@@ -86,10 +97,22 @@ type Config struct {
 	// WebhookAllow and WebhookDeny are networks in which the webhooks of spaces may be, and may
 	// not, beyond what package outbound says.
 	WebhookAllow, WebhookDeny []string
+	// Tracer gets the spans of requests and of what they cause; nil means that nothing is traced.
+	Tracer trace.TracerProvider
+	// Backup says when the center backs itself up, and where to.
+	Backup backup.Plan
 	// Parent opens streams to the parent of a relay; nil where there is none.
-	Parent  upward.Opener
-	Version string
-	Log     *slog.Logger
+	Parent upward.Opener
+	// ParentLease is the lease that binds a relay, which limits what it may promise to its targets;
+	// nil where there is no parent.
+	ParentLease *lease.Published
+	// Version is the version of this binary, Revision the commit that it was built of.
+	Version, Revision string
+	Log               *slog.Logger
+}
+
+func (c Config) build() metrics.Build {
+	return metrics.Build{Version: c.Version, Revision: c.Revision}
 }
 
 // DefaultCertificateLife is how long agents' certificates live.
@@ -97,49 +120,58 @@ const DefaultCertificateLife = pki.DefaultAgentLife
 
 // Server is a center. Open one with New, then call Run once.
 type Server struct {
-	cfg       Config
-	url       string
-	keys      *pki.PKI
-	store     *kine.Store
-	encrypted *encryption.Encryption
-	api       *apiserver.Server
-	spaces    *space.Controller
-	delivery  *delivery.Delivery
-	summary   *summary.Summary
-	gc        *gc.Collector
-	defaults  *namespacedefaults.Controller
-	tokens    *accounttokens.Controller
-	sessions  *sessions.Server
-	sites     *streams.Streams
-	gateway   *gateway.Gateway
-	reports   *reportStore
-	pacing    gcPacing
-	lead      *leadership // nil for a center of one replica
-	shared    *sharedKeys // nil likewise
-	identity  *pki.Replica
-	replicas  *replicas.Replicas
-	metrics   *metrics.Registry
-	scrape    *metrics.Listener // nil without MetricsListen
-	port      *listen.Port
-	centers   atomic.Pointer[[]store.Incarnation] // above this one
-	open      atomic.Bool                         // the sessions serves agents
-	ready     chan struct{}
-	readyOnce sync.Once
-	starting  *starting
-	closers   []func() error
+	cfg Config
+	url string
+	// everywhere says that the center listens on all addresses of the machine.
+	everywhere bool
+	keys       *pki.PKI
+	store      *kine.Store
+	encrypted  *encryption.Encryption
+	api        *apiserver.Server
+	spaces     *space.Controller
+	delivery   *delivery.Delivery
+	summary    *summary.Summary
+	progress   *progress.Progress
+	collect    *collect.Collect
+	upsync     *upsync.Upsync
+	gc         *gc.Collector
+	defaults   *namespacedefaults.Controller
+	tokens     *accounttokens.Controller
+	policies   *policies.Controller
+	sessions   *sessions.Server
+	sites      *streams.Streams
+	gateway    *gateway.Gateway
+	reports    *reportStore
+	backups    *backup.Regular // nil where none are scheduled
+	pacing     gcPacing
+	lead       *leadership // nil for a center of one replica
+	shared     *sharedKeys // nil likewise
+	identity   *pki.Replica
+	replicas   *replicas.Replicas
+	metrics    *metrics.Registry
+	trace      *tracing.Follower // nil without Config.Tracer
+	scrape     *metrics.Listener // nil without MetricsListen
+	port       *listen.Port
+	centers    atomic.Pointer[[]store.Incarnation] // above this one
+	open       atomic.Bool                         // the sessions serves agents
+	ready      chan struct{}
+	readyOnce  sync.Once
+	starting   *starting
+	closers    []func() error
 }
 
 // New opens the center's data and its sockets. Everything that can be refused for a wrong
 // configuration is refused here.
 func New(cfg Config) (_ *Server, err error) {
-	s := &Server{cfg: cfg, metrics: metrics.New(), ready: make(chan struct{}), starting: newStarting(cfg.Log)}
+	s := &Server{cfg: cfg, metrics: metrics.New(cfg.build()), ready: make(chan struct{}), starting: newStarting(cfg.Log),
+		trace: tracing.New(cfg.Tracer)}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
 		}
 	}()
 	if err := os.MkdirAll(cfg.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data directory: %w", err)
+		return nil, fmt.Errorf("make the data directory: %w; run as a user who may, or name another with --data-dir", err)
 	}
 	s.starting.on("the lock of " + cfg.DataDir)
 	unlock, err := lock(cfg.DataDir)
@@ -170,7 +202,7 @@ func New(cfg Config) (_ *Server, err error) {
 		s.closers = append(s.closers, s.scrape.Close)
 	}
 	hosts := reachedBy(tcp.Addr(), cfg)
-	s.url = "https://" + hosts[0]
+	s.url, s.everywhere = "https://"+hosts[0], unspecified(tcp.Addr())
 	names, err := certificateHosts(withoutPorts(hosts), cfg.SpacesDomain)
 	if err != nil {
 		return nil, err
@@ -212,24 +244,38 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	set := space.NewSet()
 	writer := newSpaceClient(s.asLeader)
 	s.delivery = delivery.New(delivery.Config{
-		Incarnation: s.store.Incarnation(), Eras: s.store.Eras(), API: writer, Log: s.cfg.Log.With("part", "delivery"),
+		API: writer, Records: recordStore{s}, Webhook: s.callHook,
 		// The summary is made after the delivery that it asks; nothing calls these before both run.
-		Progress:  func(target string, k store.Key) (placement.Progress, bool) { return s.summary.Progressed(target, k) },
+		Config: desired.Config{
+			Incarnation: s.store.Incarnation(), Eras: s.store.Eras(), Log: s.cfg.Log.With("part", "delivery"),
+			Refuse: s.refuse, Placement: s.placementChanged, Spread: s.pacing.gc.spread,
+			Progress: func(target string, k store.Key) (placement.Progress, bool) { return s.summary.Progressed(target, k) },
+			Event:    func(e placement.Event) { s.summary.Event(e) },
+			Moved:    func(target string) { s.sessions.Recount(target) },
+			Upsync:   func(rule store.Key) { s.upsync.Moved(rule) },
+		},
+		Lease:     func(target string, stop time.Duration) placement.Lease { return s.sessions.Lease(target, stop) },
 		Confirm:   func(target string, revision int64) { s.sessions.RequestBarrier(target, revision) },
 		Condition: func(k store.Key, c placement.Condition) { s.summary.SetCondition(k, c) },
-		Event:     func(e placement.Event) { s.summary.Event(e) },
-		Refuse:    s.refuse,
-		Moved:     func(target string) { s.sessions.Recount(target) },
-		Spread:    s.pacing.gc.spread,
 	})
-	s.pacing.rest = func() { s.reports.Rest(); s.sessions.Rest(); s.store.ReleaseMemory() }
+	s.pacing.rest = func() { s.reports.Rest(); s.sessions.Rest(); s.delivery.Rest(); s.store.ReleaseMemory() }
 	s.reports = newReportStore(filepath.Join(s.cfg.DataDir, "reports.db"), s.reported, s.delivery.Count, s.cfg.Log)
 	s.closers = append(s.closers, s.reports.Close)
 	s.summary = summary.New(summary.Config{
 		API: writer, Reports: s.reports, Delivery: s.delivery, References: s.delivery,
 		Log: s.cfg.Log.With("part", "summary"),
 	})
-	s.gc = gc.New(gc.Config{API: writer, Log: s.cfg.Log.With("part", "gc")})
+	s.progress = progress.New(progress.Config{
+		API: writer, Reports: s.reports, Placements: s.delivery, Log: s.cfg.Log.With("part", "progress"),
+	})
+	s.collect = collect.New(collect.Config{
+		API: writer, Reports: s.reports, Delivery: s.delivery, Log: s.cfg.Log.With("part", "collect"),
+	})
+	s.upsync = upsync.New(upsync.Config{
+		API: writer, Reports: s.reports, Delivery: s.delivery, Room: func(k store.Key) error { return s.api.Room(k) },
+		Event: s.summary.Event, Log: s.cfg.Log.With("part", "upsync"),
+	})
+	s.gc = gc.New(gc.Config{API: writer, Keeps: s.delivery.KeepsDependents, Log: s.cfg.Log.With("part", "gc")})
 	s.defaults = namespacedefaults.New(namespacedefaults.Config{API: newSpaceClient(func(space string) *rest.Config {
 		return s.api.Loopback(space)
 	}), Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "namespacedefaults"),
@@ -238,35 +284,49 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		API: writer, Issuer: secretTokens{func() *apiserver.Server { return s.api }}, Bundle: s.keys.Bundle,
 		Log: s.cfg.Log.With("part", "accounttokens"),
 	})
+	s.policies = policies.New(policies.Config{API: writer, Log: s.cfg.Log.With("part", "policies")})
 	s.sessions = sessions.New(sessions.Config{
 		API:         func() *rest.Config { return s.asLeader(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
 		Packet: udp, Stream: s.port.Agents(), Credentials: agentCredentials{certificate, s}, Authorities: s.authorities(),
 		ResetKey: s.keys.ResetKey(), ConnectedFile: filepath.Join(s.cfg.DataDir, "roll"),
-		Delivery: s.delivery, Inboxes: s.reports, Summary: s.summary, Center: sessionsCenter{s},
-		Metrics: s.metrics.Part("center"), Log: s.cfg.Log.With("part", "sessions"),
+		Delivery: s.delivery, Inboxes: s.reports, Summary: statusParts{s}, Center: sessionsCenter{s}, Rename: targetNames{s},
+		Metrics: s.metrics.Part("center"), Trace: s.trace, Log: s.cfg.Log.With("part", "sessions"),
 	})
 	s.summary.Bind(s.sessions)
+	s.progress.Bind(s.sessions)
+	s.collect.Bind(s.sessions)
 	s.reports.onCrowded = s.sessions.Touch
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, healthMetrics{s}, watchMetrics{s},
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "skerry_custom_resource_servers", Help: "Spaces whose custom resources are in use: each has a server " +
 				"of its own.",
 		}, func() float64 { return float64(s.api.CustomServers()) }))
+	if s.backups = s.newBackups(); s.backups != nil {
+		s.metrics.Part("center").MustRegister(s.backups)
+	}
 	s.sites = s.newSites()
 	s.api, err = apiserver.New(apiserver.Config{
 		Store: s.store, Encryption: s.encrypted, Listener: s.port.API(), TLS: serverTLS(certificate),
-		ClientCAs:         s.keys.ClientCAs,
-		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, SpacesDomain: s.cfg.SpacesDomain,
-		Spaces: set, Outbound: webhooks,
-		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (string, bool) {
-			return s.delivery.Targets(space, key, obj)
+		ClientCAs: s.keys.ClientCAs, RenewCertificate: s.renewClient,
+		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, Bundle: s.keys.Bundle,
+		SpacesDomain: s.cfg.SpacesDomain,
+		Spaces:       set, Outbound: webhooks,
+		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (targets, unit string) {
+			if s.lead != nil && !s.lead.holds() {
+				return "", "" // the leader writes it: what this replica knows may be old
+			}
+			a := s.delivery.Admit(space, key, obj)
+			return a.Targets, a.Unit
 		},
 		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
 		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.sites, RTT: s.sessions.RTT,
 		WebhookMetrics: s.webhooks(),
-		PodAPI:         s.delivery.PodAPI, Target: s.delivery.UIDOf,
-		Routes:      map[string]http.Handler{enroll.Path: s.onlyLeader(s.sessions.Handler())},
+		Reviewer:       s.delivery,
+		PodAPI:         s.delivery.PodAPI, Target: s.delivery.UIDOf, Customizers: s.delivery.Customizers,
+		Collectors: collect.Validate,
+		Routes:     map[string]http.Handler{enroll.Path: s.onlyLeader(s.sessions.Handler())},
+		Tracer:     s.cfg.Tracer, Trace: s.trace,
 		Metrics:     s.metrics.Handler(apiserver.Gatherer()),
 		ReadyChecks: s.readyChecks(),
 		Log:         s.cfg.Log.With("part", "apiserver"),
@@ -286,6 +346,8 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 // reported is called when reports of a target are durably stored.
 func (s *Server) reported(target string, keys []store.Key) {
 	s.summary.Reported(target, keys)
+	s.collect.Reported(target, keys)
+	s.upsync.Reported(target, keys)
 	s.delivery.Reported(target, keys)
 	s.sessions.Recount(target)
 }
@@ -313,6 +375,15 @@ func (s *Server) Intend(k store.Key) { s.delivery.Intend(k) }
 // Subtree is what a relay tells its parent of the sites below it, with a channel that is closed
 // when it is something else.
 func (s *Server) Subtree() (*tunnel.SubtreeStatus, <-chan struct{}) { return s.sessions.Subtree() }
+
+// SubtreeOffer is what a relay tells its parent of what the clusters below it offer, nil while that is
+// not known.
+func (s *Server) SubtreeOffer() *tunnel.ClusterOffer { return s.sessions.SubtreeOffer() }
+
+// LeasesBelow is what a relay tells its parent of the leases of its targets.
+func (s *Server) LeasesBelow(terms lease.Terms) (pending, refuses bool) {
+	return s.sessions.LeasesBelow(terms)
+}
 
 // Loopback is a client configuration for a space that needs no socket: a relay's agent writes
 // through it.

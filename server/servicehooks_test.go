@@ -91,6 +91,9 @@ func (s *hookSites) serves(c *center, space string, converted *atomic.Int64) {
 		_ = json.NewEncoder(w).Encode(review)
 	})
 	answers.Handle("/convert", convertAs(s.t, space, converted))
+	answers.HandleFunc("/whose/", func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, space+" "+r.URL.RequestURI()+r.Header.Get("Authorization"))
+	})
 	server := s.ca.serve(s.t, "hook.default.svc", answers)
 	s.mu.Lock()
 	s.pods[space+"/default/hook-1/u-1"] = server
@@ -105,8 +108,8 @@ func (s *hookSites) serves(c *center, space string, converted *atomic.Int64) {
 	must(s.t, err)
 }
 
-func placeServices(_ context.Context, _ string, k store.Key, _ metav1.Object) (string, bool) {
-	return "oslo", k.Resource == "services" || k.Resource == "configmaps"
+func placeServices(_ context.Context, _ string, k store.Key, _ metav1.Object) (targets, unit string) {
+	return placedIf(k.Resource == "services" || k.Resource == "configmaps", "oslo")
 }
 
 func hookService(t *testing.T, c *center, space string) {
@@ -192,6 +195,7 @@ func TestWebhooksByService(t *testing.T) {
 			t.Errorf("the site was asked for %s", a)
 		}
 	}
+	proxied(t, c, spaces)
 	convertsByService(t, c, spaces, converted)
 	sitesAway(t, c, sites, try)
 }

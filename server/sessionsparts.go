@@ -5,6 +5,8 @@ import (
 	"skerry.dev/skerry/server/sessions"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/boottime"
+	"skerry.dev/skerry/tunnel/lease"
 )
 
 var (
@@ -17,6 +19,17 @@ type sessionsCenter struct{ server *Server }
 
 // Above implements sessions.Center.
 func (c sessionsCenter) Above() []store.Incarnation { return c.server.above() }
+
+// Leads implements sessions.Center.
+func (c sessionsCenter) Leads() bool { return c.server.lead == nil || c.server.lead.holds() }
+
+// Lease implements sessions.Center.
+func (c sessionsCenter) Lease() (lease.Own, bool) {
+	if c.server.cfg.ParentLease == nil {
+		return lease.Own{}, true
+	}
+	return c.server.cfg.ParentLease.Own(boottime.Now())
+}
 
 // Connected implements sessions.Center.
 func (c sessionsCenter) Connected() { c.server.pacing.gc.arrives() }

@@ -3,12 +3,9 @@ package server_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -17,27 +14,20 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"skerry.dev/skerry/server/apiserver"
-	"skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/tunnel/events"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
 // sayingSites are oslo and bergen, which say two things of whatever they are asked about, and
 // others, which are away.
-type sayingSites struct {
-	askedSites
-	mu    sync.Mutex
-	views []string
-}
+type sayingSites struct{ askedSites }
 
 func (s *sayingSites) Do(_ context.Context, target string, r *exchange.Request) (*http.Response, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.views = append(s.views, strings.TrimSpace(fmt.Sprint(target, " ", r.Space, "/", r.Namespace, " ", r.Query.Get("about"), " ", r.UID)))
+	s.record(strings.TrimSpace(strings.Join(
+		[]string{target, r.Space + "/" + r.Namespace, r.Query.Get("about"), r.UID}, " ")))
 	if target != "oslo" && target != "bergen" {
 		return nil, &exchange.Fault{Code: 503, Reason: "ServiceUnavailable", Message: "site " + target + " cannot be reached"}
 	}
@@ -45,45 +35,27 @@ func (s *sayingSites) Do(_ context.Context, target string, r *exchange.Request) 
 		{Name: "e1", Type: "Normal", Reason: "Pulled", Message: "of " + target, Count: 1},
 		{Name: "e2", Type: "Warning", Reason: "BackOff", Message: "of " + target, Count: 2},
 	})
-	return &http.Response{StatusCode: 200, Header: http.Header{exchange.HeaderSite: {target}}, ContentLength: -1,
-		Body: io.NopCloser(strings.NewReader(string(text)))}, err
-}
-
-// asked returns what was asked since the last call, in order.
-func (s *sayingSites) asked() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := s.views
-	s.views = nil
-	slices.Sort(out)
-	return out
+	return answerOf(target, 200, string(text)), err
 }
 
 // TestSiteEvents: a list of Events about one object has what its sites say, in both APIs and as a
 // table, by the space's RBAC. No other list, no watch, and nothing of the center asks a site.
 func TestSiteEvents(t *testing.T) {
-	sites, dir := &sayingSites{}, t.TempDir()
-	c := start(t, dir, newAuthority(t), place, func(config *apiserver.Config) {
-		config.Sites, config.Audit = sites, audit.Config{LogPath: filepath.Join(dir, "audit.log")}
-	})
-	for _, s := range []string{"team", "other"} {
-		c.createSpace(s, "Delete")
-	}
-	at := func(target, there string) map[string]string {
-		return map[string]string{"skerry.dev/reported-from": target, "skerry.dev/reported-as": there, "skerry.dev/reported-uid": "u"}
-	}
-	pod := c.mirror("team", "web.oslo", at("oslo", "web"))
-	c.mirror("team", "far", at("away", "web"))
-	c.mirror("other", "web.bergen", at("bergen", "web"))
+	sites := &sayingSites{}
+	c, _ := startReaching(t, sites, "Delete")
+	pod := c.mirror("team", "web.oslo", reported("oslo", "web"))
+	c.mirror("team", "far", reported("away", "web"))
+	c.mirror("other", "web.bergen", reported("bergen", "web"))
 	loopback := clients(t, c.api.Loopback("team"))
 	_, err := loopback.AppsV1().ReplicaSets("default").Create(t.Context(), &appsv1.ReplicaSet{
-		ObjectMeta: metav1.ObjectMeta{Name: "web.oslo", Annotations: at("bergen", "web")},
+		ObjectMeta: metav1.ObjectMeta{Name: "web.oslo", Annotations: reported("bergen", "web")},
 		Spec: appsv1.ReplicaSetSpec{Selector: &metav1.LabelSelector{MatchLabels: map[string]string{"a": "b"}},
-			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}}, Spec: pod.Spec}},
+			Template: corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"a": "b"}},
+				Spec: pod.Spec}},
 	}, metav1.CreateOptions{})
 	must(t, err)
-	reported := events.Name("oslo", "e2", "Pod", "web.oslo")
-	for name, reason := range map[string]string{reported: "BackOff", "web.oslo.z": "Moved"} {
+	stored := events.Name("oslo", "e2", "Pod", "web.oslo")
+	for name, reason := range map[string]string{stored: "BackOff", "web.oslo.z": "Moved"} {
 		_, err = loopback.CoreV1().Events("default").Create(t.Context(), &corev1.Event{
 			ObjectMeta:     metav1.ObjectMeta{Name: name, Annotations: map[string]string{"skerry.dev/reported-from": "oslo"}},
 			InvolvedObject: corev1.ObjectReference{Kind: "Pod", Namespace: "default", Name: "web.oslo", UID: pod.UID},
@@ -119,12 +91,15 @@ func TestSiteEvents(t *testing.T) {
 		namespace, selector string
 		want, asked         []string
 	}{
-		"describe": {"default", "involvedObject.name=web.oslo,involvedObject.namespace=default,involvedObject.kind=Pod,involvedObject.uid=" + uid,
-			[]string{"Pod BackOff stored", "Pod Moved stored", "Pod Pulled of oslo"}, []string{"oslo team/default Pod/web u"}},
+		"describe": {"default",
+			"involvedObject.name=web.oslo,involvedObject.namespace=default,involvedObject.kind=Pod,involvedObject.uid=" + uid,
+			[]string{"Pod BackOff stored", "Pod Moved stored", "Pod Pulled of oslo"}, []string{"oslo team/default Pod/web u-1"}},
 		"any kind": {"default", "involvedObject.name=web.oslo",
-			[]string{"Pod BackOff stored", "Pod Moved stored", "Pod Pulled of oslo", "ReplicaSet BackOff of bergen", "ReplicaSet Pulled of bergen"},
-			[]string{"bergen team/default ReplicaSet/web", "oslo team/default Pod/web u"}},
-		"by reason":         {"default", "involvedObject.name=web.oslo,involvedObject.kind=Pod,reason=Pulled", []string{"Pod Pulled of oslo"}, []string{"oslo team/default Pod/web u"}},
+			[]string{"Pod BackOff stored", "Pod Moved stored", "Pod Pulled of oslo", "ReplicaSet BackOff of bergen",
+				"ReplicaSet Pulled of bergen"},
+			[]string{"bergen team/default ReplicaSet/web", "oslo team/default Pod/web u-1"}},
+		"by reason": {"default", "involvedObject.name=web.oslo,involvedObject.kind=Pod,reason=Pulled",
+			[]string{"Pod Pulled of oslo"}, []string{"oslo team/default Pod/web u-1"}},
 		"another's":         {"default", "involvedObject.name=web.bergen", nil, nil},
 		"an earlier object": {"default", "involvedObject.name=web.oslo,involvedObject.uid=u-0", nil, nil},
 		"nowhere":           {"kube-system", "involvedObject.name=web.oslo", nil, nil},
@@ -133,21 +108,25 @@ func TestSiteEvents(t *testing.T) {
 	} {
 		for _, limit := range []int64{0, 1} {
 			got, texts, err := list(admin, c.namespace, c.selector, limit)
-			if asked := sites.asked(); err != nil || !slices.Equal(got, c.want) || !slices.Equal(asked, c.asked) || texts != nil {
+			if asked := sites.asked(); err != nil || !slices.Equal(got, c.want) || !slices.Equal(asked, c.asked) ||
+				texts != nil {
 				t.Errorf("%s: %q, %q, %v; asked %q", name, got, texts, err, asked)
 			}
 		}
 	}
 	_, texts, err := list(admin, "default", "involvedObject.name=far", 0)
-	if err != nil || !slices.Equal(texts, []string{"away: only the events that it has reported are shown: site away cannot be reached"}) {
+	if err != nil || !slices.Equal(texts,
+		[]string{"away: only the events that it has reported are shown: site away cannot be reached"}) {
 		t.Errorf("a site that is away: %q, %v", texts, err)
 	}
-	newer, err := clients(t, admin).EventsV1().Events("default").List(t.Context(), metav1.ListOptions{FieldSelector: "regarding.name=web.oslo,regarding.kind=Pod"})
+	newer, err := clients(t, admin).EventsV1().Events("default").List(t.Context(),
+		metav1.ListOptions{FieldSelector: "regarding.name=web.oslo,regarding.kind=Pod"})
 	if err != nil || len(newer.Items) != 3 {
 		t.Errorf("events.k8s.io: %+v, %v", newer, err)
 	}
 	table, err := clients(t, admin).CoreV1().RESTClient().Get().AbsPath("/api/v1/namespaces/default/events").
-		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Param("fieldSelector", "involvedObject.name=web.oslo,involvedObject.kind=Pod").Do(t.Context()).Raw()
+		SetHeader("Accept", "application/json;as=Table;v=v1;g=meta.k8s.io").Param("fieldSelector",
+		"involvedObject.name=web.oslo,involvedObject.kind=Pod").Do(t.Context()).Raw()
 	if err != nil || !strings.Contains(string(table), "of oslo") {
 		t.Errorf("a table: %s, %v", table, err)
 	}
@@ -157,7 +136,8 @@ func TestSiteEvents(t *testing.T) {
 	if _, _, err := list(c.api.Loopback("team"), "default", "involvedObject.name=web.oslo", 0); err != nil {
 		t.Error(err)
 	}
-	w, err := clients(t, admin).CoreV1().Events("default").Watch(t.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=web.oslo"})
+	w, err := clients(t, admin).CoreV1().Events("default").Watch(t.Context(),
+		metav1.ListOptions{FieldSelector: "involvedObject.name=web.oslo"})
 	must(t, err)
 	w.Stop()
 	_, _, stranger := list(c.as("team", "sven"), "default", "involvedObject.name=web.oslo", 0)

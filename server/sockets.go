@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"slices"
+	"syscall"
 
 	"skerry.dev/skerry/server/pki"
 )
@@ -18,28 +19,51 @@ func bind(address string) (net.Listener, net.PacketConn, error) {
 		return nil, nil, fmt.Errorf("listen address %q: write HOST:PORT: %w", address, err)
 	}
 	for range 20 {
-		tcp, err := net.Listen("tcp", net.JoinHostPort(host, port))
-		if err != nil {
-			return nil, nil, fmt.Errorf("listen for the kube API: %w", err)
+		var tcp net.Listener
+		var udp net.PacketConn
+		if err := patiently(syscall.EADDRINUSE, func() (err error) {
+			tcp, err = net.Listen("tcp", net.JoinHostPort(host, port))
+			return err
+		}); err != nil {
+			return nil, nil, fmt.Errorf("listen for the kube API: %w; %s", err, otherwise(err))
 		}
-		udp, err := net.ListenPacket("udp", tcp.Addr().String())
+		listen := func() (err error) {
+			udp, err = net.ListenPacket("udp", tcp.Addr().String())
+			return err
+		}
+		if port == "0" { // another one is as good
+			err = listen()
+		} else {
+			err = patiently(syscall.EADDRINUSE, listen)
+		}
 		if err == nil {
 			return tcp, udp, nil
 		}
 		tcp.Close()
 		if port != "0" {
-			return nil, nil, fmt.Errorf("listen for agents: %w", err)
+			return nil, nil, fmt.Errorf("listen for agents: %w; %s", err, otherwise(err))
 		}
 	}
 	return nil, nil, errors.New("listen: no port is free for both TCP and UDP")
 }
 
-// reachedBy lists HOST:PORT addresses that the center is reached by, the best one for its own
-// kubeconfig first.
+// otherwise says what to do where it is not possible to listen.
+func otherwise(err error) string {
+	switch {
+	case errors.Is(err, syscall.EADDRNOTAVAIL):
+		return "no interface of this machine has that address: write another with --listen, such as 0.0.0.0:7443"
+	case errors.Is(err, syscall.EACCES):
+		return "this user may not use that port: choose one above 1023 with --listen"
+	}
+	return "stop what uses the port, or choose another --listen"
+}
+
+// reachedBy lists HOST:PORT addresses that the center is reached by, the best one for other
+// machines first.
 func reachedBy(bound net.Addr, cfg Config) []string {
 	host, port, _ := net.SplitHostPort(bound.String())
 	var hosts []string
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+	if unspecified(bound) {
 		hosts = append(hosts, cfg.Advertise...)
 	} else {
 		hosts = append(append(hosts, host), cfg.Advertise...)
@@ -55,6 +79,13 @@ func reachedBy(bound net.Addr, cfg Config) []string {
 		}
 	}
 	return out
+}
+
+// unspecified reports whether an address means all of the machine's.
+func unspecified(a net.Addr) bool {
+	host, _, _ := net.SplitHostPort(a.String())
+	ip := net.ParseIP(host)
+	return ip != nil && ip.IsUnspecified()
 }
 
 func withoutPorts(addresses []string) []string {

@@ -33,15 +33,18 @@ func deployment(image string) *appsv1.Deployment {
 }
 
 // place decides for ConfigMaps alone.
-func place(_ context.Context, _ string, k store.Key, _ metav1.Object) (string, bool) {
-	return "paris", k.Resource == "configmaps"
+func place(_ context.Context, _ string, k store.Key, _ metav1.Object) (targets, unit string) {
+	return placedIf(k.Resource == "configmaps", "paris")
 }
 
 // TestCenter drives one center through what users do in spaces, and ends with a restart. One center
 // serves all parts: each is isolated by its space.
 func TestCenter(t *testing.T) {
 	dir, ca := t.TempDir(), newAuthority(t)
-	c := start(t, dir, ca, place, func(config *apiserver.Config) { config.SpacesDomain, config.Sites = spacesDomain, &askedSites{} })
+	c := start(t, dir, ca, place, func(config *apiserver.Config) {
+		config.SpacesDomain,
+			config.Sites = spacesDomain, &askedSites{}
+	})
 	for _, s := range []string{"team", "team-b"} {
 		c.createSpace(s, "Retain")
 	}
@@ -49,10 +52,15 @@ func TestCenter(t *testing.T) {
 		name string
 		test func(*testing.T, *center)
 	}{
-		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access}, {"strangers", strangers}, {"nobodies", nobodies}, {"names that climb", climbingNames}, {"hosts", byHost}, {"borrowed APIs", borrowedAPIs}, {"own kinds", ownKinds}, {"annotations", annotations},
-		{"front", front}, {"documents", documents}, {"namespaces", namespaces}, {"services", services}, {"allocated", allocated}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
-		{"content types", contentTypes}, {"versions", versions}, {"bookmarks", bookmarks}, {"bookmarks of custom resources", customBookmarks}, {"custom kinds", customKinds}, {"stable kinds", stable},
-		{"creator", creator}, {"imported objects", importedObjects}, {"pruned", pruned},
+		{"equal names", equalNames}, {"custom resources", customResources}, {"access", access},
+		{"strangers", strangers}, {"nobodies", nobodies}, {"names that climb", climbingNames}, {"hosts", byHost},
+		{"borrowed APIs", borrowedAPIs}, {"own kinds", ownKinds}, {"annotations", annotations},
+		{"front", front}, {"documents", documents}, {"namespaces", namespaces}, {"services", services},
+		{"allocated", allocated}, {"devices", devices}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
+		{"content types", contentTypes}, {"versions", versions}, {"bookmarks", bookmarks},
+		{"bookmarks of custom resources", customBookmarks}, {"custom kinds", customKinds}, {"stable kinds", stable},
+		{"creator", creator}, {"costly expressions", costlyExpressions}, {"absurd quantities", absurdQuantities},
+		{"held rights", heldRights}, {"imported objects", importedObjects}, {"pruned", pruned}, {"labels", metricLabels},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.test(t, c) }) {
 			t.FailNow()
@@ -88,7 +96,8 @@ func equalNames(t *testing.T, c *center) {
 		must(t, err)
 		e := <-w.ResultChan()
 		w.Stop()
-		if got := e.Object.(*appsv1.Deployment); e.Type != watch.Added || got.Spec.Template.Spec.Containers[0].Image != "image-"+s || got.GetSelfLink() != "" {
+		if got := e.Object.(*appsv1.Deployment); e.Type != watch.Added ||
+			got.Spec.Template.Spec.Containers[0].Image != "image-"+s || got.GetSelfLink() != "" {
 			t.Errorf("watch in %s: %s %s selfLink=%q", s, e.Type, got.Spec.Template.Spec.Containers[0].Image, got.GetSelfLink())
 		}
 		if got := e.Object.(*appsv1.Deployment).Spec.Replicas; got == nil || *got != 1 {
@@ -102,7 +111,8 @@ func equalNames(t *testing.T, c *center) {
 		must(t, err)
 		force := true
 		apply := `{"apiVersion":"apps/v1","kind":"Deployment","metadata":{"name":"web"},"spec":{"replicas":3}}`
-		_, err = api.Patch(ctx, "web", types.ApplyPatchType, []byte(apply), metav1.PatchOptions{FieldManager: "test", Force: &force})
+		_, err = api.Patch(ctx, "web", types.ApplyPatchType, []byte(apply),
+			metav1.PatchOptions{FieldManager: "test", Force: &force})
 		must(t, err)
 		for _, revision := range []string{"", "0"} {
 			list, err := api.List(ctx, metav1.ListOptions{ResourceVersion: revision})
@@ -113,18 +123,21 @@ func equalNames(t *testing.T, c *center) {
 		}
 		got, err := api.Get(ctx, "web", metav1.GetOptions{})
 		must(t, err)
-		if box := got.Spec.Template.Spec.Containers[0]; box.Image != "image-"+s || box.Env[0].Value != s || *got.Spec.Replicas != 3 {
+		if box := got.Spec.Template.Spec.Containers[0]; box.Image != "image-"+s || box.Env[0].Value != s ||
+			*got.Spec.Replicas != 3 {
 			t.Errorf("in %s after patches: %+v", s, box)
 		}
 	}
 }
 
 func widgets(space string) schema.GroupVersionResource {
-	return schema.GroupVersionResource{Group: "example.com", Version: map[string]string{"team": "v1", "team-b": "v2"}[space], Resource: "widgets"}
+	return schema.GroupVersionResource{Group: "example.com",
+		Version: map[string]string{"team": "v1", "team-b": "v2"}[space], Resource: "widgets"}
 }
 
 func crd(version string) map[string]any {
-	props := map[string]any{"spec": map[string]any{"type": "object", "properties": map[string]any{version: map[string]any{"type": "string"}}}}
+	props := map[string]any{"spec": map[string]any{"type": "object",
+		"properties": map[string]any{version: map[string]any{"type": "string"}}}}
 	return map[string]any{"group": "example.com", "scope": "Namespaced",
 		"names": map[string]any{"kind": "Widget", "listKind": "WidgetList", "plural": "widgets", "singular": "widget"},
 		"versions": []any{map[string]any{"name": version, "served": true, "storage": true,
@@ -188,9 +201,11 @@ func customResources(t *testing.T, c *center) {
 func access(t *testing.T, c *center) {
 	ctx := t.Context()
 	admin := clients(t, c.admin("team"))
-	_, err := admin.RbacV1().ClusterRoleBindings().Create(ctx, &rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "alice"},
-		RoleRef:  rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
-		Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "alice"}, {Kind: "ServiceAccount", Namespace: "default", Name: "bot"}}}, metav1.CreateOptions{})
+	_, err := admin.RbacV1().ClusterRoleBindings().Create(ctx,
+		&rbacv1.ClusterRoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "alice"},
+			RoleRef: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "edit"},
+			Subjects: []rbacv1.Subject{{Kind: "User", APIGroup: rbacv1.GroupName, Name: "alice"},
+				{Kind: "ServiceAccount", Namespace: "default", Name: "bot"}}}, metav1.CreateOptions{})
 	must(t, err)
 	alice := clients(t, c.as("team", "alice"))
 	within(t, time.Minute, "alice in team", func() bool {
@@ -201,13 +216,16 @@ func access(t *testing.T, c *center) {
 		t.Errorf("edit may list cluster roles: %v", err)
 	}
 	for _, other := range []string{"team-b", "root"} {
-		if _, err := clients(t, c.as(other, "alice")).AppsV1().Deployments("default").List(ctx, metav1.ListOptions{}); !apierrors.IsForbidden(err) {
+		if _, err := clients(t, c.as(other, "alice")).AppsV1().Deployments("default").List(ctx,
+			metav1.ListOptions{}); !apierrors.IsForbidden(err) {
 			t.Errorf("alice in %s: %v", other, err)
 		}
 	}
-	_, err = admin.CoreV1().ServiceAccounts("default").Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "bot"}}, metav1.CreateOptions{})
+	_, err = admin.CoreV1().ServiceAccounts("default").Create(ctx,
+		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "bot"}}, metav1.CreateOptions{})
 	must(t, err)
-	token, err := admin.CoreV1().ServiceAccounts("default").CreateToken(ctx, "bot", &authenticationv1.TokenRequest{}, metav1.CreateOptions{})
+	token, err := admin.CoreV1().ServiceAccounts("default").CreateToken(ctx, "bot",
+		&authenticationv1.TokenRequest{}, metav1.CreateOptions{})
 	must(t, err)
 	bearer := func(space string) *rest.Config {
 		cfg := c.admin(space)
@@ -216,7 +234,8 @@ func access(t *testing.T, c *center) {
 	}
 	_, err = clients(t, bearer("team")).AppsV1().Deployments("default").List(ctx, metav1.ListOptions{})
 	check(t, err)
-	if _, err = clients(t, bearer("team-b")).AppsV1().Deployments("default").List(ctx, metav1.ListOptions{}); !apierrors.IsUnauthorized(err) {
+	if _, err = clients(t, bearer("team-b")).AppsV1().Deployments("default").List(ctx,
+		metav1.ListOptions{}); !apierrors.IsUnauthorized(err) {
 		t.Errorf("a token of team in team-b: %v", err)
 	}
 	must(t, admin.CoreV1().ServiceAccounts("default").Delete(ctx, "bot", metav1.DeleteOptions{}))
@@ -230,12 +249,15 @@ func ownKinds(t *testing.T, c *center) {
 	ctx := t.Context()
 	d := dyn(t, c.admin("team"))
 	bad := object("skerry.dev/v1alpha1", "Placement", "", "p")
-	bad.Object["spec"] = map[string]any{"objects": []any{map[string]any{}}, "targets": map[string]any{"selectors": []any{map[string]any{}}, "count": int64(0)}}
+	bad.Object["spec"] = map[string]any{"objects": []any{map[string]any{}},
+		"targets": map[string]any{"selectors": []any{map[string]any{}}, "count": int64(-1)}}
 	_, err := d.Resource(placementsGVR).Create(ctx, bad, metav1.CreateOptions{})
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.targets.count") {
 		t.Errorf("an invalid count: %v", err)
 	}
-	bad.Object["spec"] = map[string]any{"objects": []any{map[string]any{}}, "targets": map[string]any{"names": []any{"a"}, "spred": "x"}}
+	badConstraints(t, c)
+	bad.Object["spec"] = map[string]any{"objects": []any{map[string]any{}},
+		"targets": map[string]any{"names": []any{"a"}, "spred": "x"}}
 	_, err = d.Resource(placementsGVR).Create(ctx, bad, metav1.CreateOptions{FieldValidation: "Strict"})
 	if !apierrors.IsBadRequest(err) || !strings.Contains(err.Error(), "spec.targets.spred") {
 		t.Errorf("an unknown field: %v", err)
@@ -254,9 +276,11 @@ func ownKinds(t *testing.T, c *center) {
 		{"sync", map[string]any{"retainFields": []any{"spec.replicas"}}, "spec.sync.retainFields[0]"},
 		{"sync", map[string]any{"retainFields": []any{"/spec/replicas", "/status"}}, "status cannot be retained"},
 		{"sync", map[string]any{"retainFields": []any{"/metadata/name"}}, "only single labels and annotations"},
-		{"sync", map[string]any{"retainFields": []any{"/metadata/annotations/skerry.dev~1origin-uid"}}, "labels and annotations of skerry.dev"},
+		{"sync", map[string]any{"retainFields": []any{"/metadata/annotations/skerry.dev~1origin-uid"}},
+			"labels and annotations of skerry.dev"},
 	} {
-		bad.Object["spec"] = map[string]any{"objects": []any{map[string]any{}}, "targets": map[string]any{"names": []any{"a"}},
+		bad.Object["spec"] = map[string]any{"objects": []any{map[string]any{}},
+			"targets":   map[string]any{"names": []any{"a"}},
 			wrong.field: wrong.value}
 		if _, err = d.Resource(placementsGVR).Create(ctx, bad, metav1.CreateOptions{}); !apierrors.IsInvalid(err) ||
 			!strings.Contains(err.Error(), wrong.says) {
@@ -292,14 +316,17 @@ func ownKinds(t *testing.T, c *center) {
 	} {
 		site := object("skerry.dev/v1alpha1", "SyncTarget", "", "somewhere")
 		site.Object["spec"] = map[string]any{"link": wrong.link}
-		_, err := dyn(t, c.admin("root")).Resource(syncTargetsGVR).Create(ctx, site, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
-		if ok := wrong.says == ""; ok != (err == nil) || !ok && (!apierrors.IsInvalid(err) || !strings.Contains(err.Error(), wrong.says)) {
+		_, err := dyn(t, c.admin("root")).Resource(syncTargetsGVR).Create(ctx, site,
+			metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		if ok := wrong.says == ""; ok != (err == nil) || !ok &&
+			(!apierrors.IsInvalid(err) || !strings.Contains(err.Error(), wrong.says)) {
 			t.Errorf("%v: %v", wrong.link, err)
 		}
 	}
 	root := object("skerry.dev/v1alpha1", "SyncTarget", "", "root")
 	root.Object["spec"] = map[string]any{}
-	_, err = dyn(t, c.admin("root")).Resource(syncTargetsGVR).Create(ctx, root, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+	_, err = dyn(t, c.admin("root")).Resource(syncTargetsGVR).Create(ctx, root,
+		metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
 	if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "no site may have that name") {
 		t.Errorf("a site named root: %v", err)
 	}
@@ -311,11 +338,14 @@ func ownKinds(t *testing.T, c *center) {
 }
 
 func front(t *testing.T, c *center) {
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.ca.pool(), Certificates: []tls.Certificate{
-		c.ca.issue(t, "admin", "system:masters")}}, DisableKeepAlives: true}}
-	nobody := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.ca.pool()}, DisableKeepAlives: true}}
-	user := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.ca.pool(), Certificates: []tls.Certificate{
-		c.ca.issue(t, "alice")}}, DisableKeepAlives: true}}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.ca.pool(),
+		Certificates: []tls.Certificate{
+			c.ca.issue(t, "admin", "system:masters")}}, DisableKeepAlives: true}}
+	nobody := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.ca.pool()},
+		DisableKeepAlives: true}}
+	user := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: c.ca.pool(),
+		Certificates: []tls.Certificate{
+			c.ca.issue(t, "alice")}}, DisableKeepAlives: true}}
 	for _, x := range []struct {
 		who        *http.Client
 		path       string
@@ -356,7 +386,8 @@ func front(t *testing.T, c *center) {
 		body, err := io.ReadAll(resp.Body)
 		must(t, err)
 		resp.Body.Close()
-		if resp.StatusCode != x.code || !strings.Contains(string(body), x.has) || (x.hasNo != "" && strings.Contains(string(body), x.hasNo)) {
+		if resp.StatusCode != x.code || !strings.Contains(string(body), x.has) ||
+			(x.hasNo != "" && strings.Contains(string(body), x.hasNo)) {
 			t.Errorf("%s: %d %.300s", x.path, resp.StatusCode, body)
 		}
 	}

@@ -51,11 +51,13 @@ func TestWhatActsNowhereIsStoredInWords(t *testing.T) {
 			t.Errorf("%s: warned of %q", o.resource, text)
 		}
 	}
-	services := dyn(t, config).Resource(schema.GroupVersionResource{Group: "apiregistration.k8s.io", Version: "v1", Resource: "apiservices"})
+	services := dyn(t, config).Resource(schema.GroupVersionResource{Group: "apiregistration.k8s.io",
+		Version: "v1", Resource: "apiservices"})
 	is, err := services.Get(t.Context(), "v1beta1.metrics.k8s.io", metav1.GetOptions{})
 	must(t, err)
 	conditions, _, _ := unstructured.NestedSlice(is.Object, "status", "conditions")
-	if len(conditions) != 1 || conditions[0].(map[string]any)["type"] != "Available" || conditions[0].(map[string]any)["status"] != "False" {
+	if len(conditions) != 1 || conditions[0].(map[string]any)["type"] != "Available" ||
+		conditions[0].(map[string]any)["status"] != "False" {
 		t.Errorf("conditions %v", conditions)
 	}
 	groups, resources, err := clients(t, config).Discovery().ServerGroupsAndResources()
@@ -74,7 +76,8 @@ func TestWhatActsNowhereIsStoredInWords(t *testing.T) {
 
 // signingRequest is a PEM of a request for a certificate, in base64.
 func signingRequest(t *testing.T) string {
-	der, err := x509.CreateCertificateRequest(rand.Reader, &x509.CertificateRequest{Subject: pkix.Name{CommonName: "web"}}, newKey(t))
+	der, err := x509.CreateCertificateRequest(rand.Reader,
+		&x509.CertificateRequest{Subject: pkix.Name{CommonName: "web"}}, newKey(t))
 	must(t, err)
 	return base64.StdEncoding.EncodeToString(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE REQUEST", Bytes: der}))
 }

@@ -1,7 +1,9 @@
 package server
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/urfave/cli/v2"
@@ -13,7 +15,16 @@ import (
 // TokenCommand is `skerry token` with its subcommands.
 func TokenCommand() *cli.Command {
 	create := func(c *cli.Context) error {
+		if err := admin.CheckJoinOutput(c.String("output")); err != nil {
+			return err
+		}
+		if ttl := c.Duration("ttl"); ttl <= 0 {
+			return admin.Usage("--ttl %s: write a duration above 0, such as 24h; see: %s --help", ttl, c.Command.HelpName)
+		}
 		root, parent, err := admin.RootConfig(c.String("kubeconfig"))
+		if err == nil {
+			err = admin.CheckCenter(c.Context, root)
+		}
 		if err != nil {
 			return err
 		}
@@ -28,7 +39,13 @@ func TokenCommand() *cli.Command {
 		return admin.PrintJoin(c.App.Writer, c.String("output"), parent, token, c.Duration("ttl"))
 	}
 	list := func(c *cli.Context) error {
+		if err := admin.PrintTokens(io.Discard, c.String("output"), nil); err != nil {
+			return err // of the format, before anybody is asked
+		}
 		root, _, err := admin.RootConfig(c.String("kubeconfig"))
+		if err == nil {
+			err = admin.CheckCenter(c.Context, root)
+		}
 		if err != nil {
 			return err
 		}
@@ -43,25 +60,32 @@ func TokenCommand() *cli.Command {
 		return admin.PrintTokens(c.App.Writer, c.String("output"), tokens)
 	}
 	revoke := func(c *cli.Context) error {
-		root, _, err := admin.RootConfig(c.String("kubeconfig"))
-		if err != nil {
-			return err
-		}
 		id, err := admin.OneArgument(c, "token's id (skerry token list)")
 		if err != nil {
 			return err
 		}
-		if err := sessions.RevokeToken(c.Context, root, id); err != nil {
+		root, _, err := admin.RootConfig(c.String("kubeconfig"))
+		if err == nil {
+			err = admin.CheckCenter(c.Context, root)
+		}
+		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(c.App.Writer, "token %s revoked\n", id)
+		dry := ""
+		if c.Bool("dry-run") {
+			dry = " (dry run: nothing was changed)"
+		}
+		if err := sessions.RevokeToken(c.Context, root, id, dry != ""); err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(c.App.Writer, "token %s revoked%s\n", id, dry)
 		return err
 	}
 	return &cli.Command{Name: "token", Usage: "make, list and revoke join tokens", Subcommands: []*cli.Command{
 		{Name: "create", Usage: "make a token that joins one site, and print the command to run there", Action: create,
 			Flags: admin.ClientFlags(admin.OutputFlag("token or json"),
 				&cli.StringSliceFlag{Name: "labels", Usage: "k=v labels that the site will have here"},
-				&cli.DurationFlag{Name: "ttl", Value: 24 * time.Hour, Usage: "how long it may be used"})},
+				admin.DurationFlag(24*time.Hour, "how long it may be used, such as 30m or 7d", "ttl"))},
 		{
 			Name:   "list",
 			Usage:  "list the tokens; secrets are not kept and cannot be shown",
@@ -69,6 +93,29 @@ func TokenCommand() *cli.Command {
 			Flags:  admin.ClientFlags(admin.ListFlag()),
 		},
 		{Name: "revoke", Aliases: []string{"delete"}, Usage: "make a token useless", ArgsUsage: "ID", Action: revoke,
-			Flags: admin.ClientFlags()},
+			Flags: admin.ClientFlags(&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"})},
 	}}
+}
+
+// Names is admin.Names, and knows the ids of "tokens" that can still be used, too.
+func Names(ctx context.Context, kubeconfig, kind string) (ids []string) {
+	if kind != "tokens" {
+		return admin.Names(ctx, kubeconfig, kind)
+	}
+	ctx, cancel := context.WithTimeout(ctx, admin.NamesTime)
+	defer cancel()
+	root, _, err := admin.RootConfig(kubeconfig)
+	if err != nil {
+		return nil
+	}
+	tokens, err := sessions.ListTokens(ctx, root)
+	if err != nil {
+		return nil
+	}
+	for _, t := range tokens {
+		if t.UsedBy == "" {
+			ids = append(ids, t.ID)
+		}
+	}
+	return ids
 }

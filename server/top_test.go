@@ -3,9 +3,7 @@ package server_test
 import (
 	"context"
 	"fmt"
-	"io"
 	"net/http"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,8 +18,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 
-	"skerry.dev/skerry/server/apiserver"
-	"skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
@@ -29,19 +25,13 @@ var podMetrics = schema.GroupVersionResource{Group: "metrics.k8s.io", Version: "
 
 // measuringSites are oslo and bergen, which have a metrics-server, bare, which has none, and others,
 // which are away. Each has Pods web and db in namespace default.
-type measuringSites struct {
-	askedSites
-	mu    sync.Mutex
-	views []string
-}
+type measuringSites struct{ askedSites }
 
 func (s *measuringSites) Do(_ context.Context, target string, r *exchange.Request) (*http.Response, error) {
 	if err := r.Check(); err != nil {
 		return nil, err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.views = append(s.views, target+" "+r.Space+"/"+r.Namespace+" "+r.Query.Get("name")+" as "+r.User)
+	s.record(target + " " + r.Space + "/" + r.Namespace + " " + r.Query.Get("name") + " as " + r.User)
 	one := func(name string) string {
 		return fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"default"},"timestamp":"2026-01-01T00:00:00Z","window":"30s",`+
 			`"containers":[{"name":"c","usage":{"cpu":"%dm","memory":"11Mi"}}]}`, name, len(target))
@@ -51,23 +41,12 @@ func (s *measuringSites) Do(_ context.Context, target string, r *exchange.Reques
 	case target == "bare":
 		code, body = 404, `{"kind":"Status","reason":"NotFound","message":"it has no metrics-server"}`
 	case target != "oslo" && target != "bergen":
-		return nil, &exchange.Fault{Code: 503, Reason: "ServiceUnavailable", After: 10,
-			Message: "site " + target + " cannot be reached: its agent is not connected; last heard of at 2026-01-01T00:00:00Z"}
+		return nil, &exchange.Fault{Code: 503, Reason: "ServiceUnavailable", After: 10, Message: "site " + target +
+			" cannot be reached: its agent is not connected; last heard of at 2026-01-01T00:00:00Z"}
 	case r.Query.Has("name"):
 		body = one(r.Query.Get("name"))
 	}
-	return &http.Response{StatusCode: code, Header: http.Header{exchange.HeaderSite: {target}}, ContentLength: -1,
-		Body: io.NopCloser(strings.NewReader(body))}, nil
-}
-
-// asked returns what was asked since the last call, in order.
-func (s *measuringSites) asked() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := s.views
-	s.views = nil
-	slices.Sort(out)
-	return out
+	return answerOf(target, code, body), nil
 }
 
 // warned collects warnings.
@@ -85,24 +64,16 @@ func (w *warned) HandleWarningHeader(_ int, _ string, text string) {
 // TestTop: what Pods use is served in the space under the Pods' names there, by the space's RBAC.
 // Sites that say nothing are named, and where none says anything there is no empty list.
 func TestTop(t *testing.T) {
-	sites, dir := &measuringSites{}, t.TempDir()
-	c := start(t, dir, newAuthority(t), place, func(config *apiserver.Config) {
-		config.Sites, config.Audit = sites, audit.Config{LogPath: filepath.Join(dir, "audit.log")}
-	})
-	for _, s := range []string{"team", "other"} {
-		c.createSpace(s, "Delete")
-	}
-	at := func(target, there string) map[string]string {
-		return map[string]string{"skerry.dev/reported-from": target, "skerry.dev/reported-as": there, "skerry.dev/reported-uid": "u"}
-	}
-	c.mirror("team", "web.oslo", at("oslo", "web"))
-	c.mirror("team", "web.bergen", at("bergen", "web"))
-	labelled := c.mirror("team", "db", at("bergen", "db"))
-	c.mirror("team", "unmeasured", at("oslo", "new"))
-	c.mirror("team", "far", at("away", "web"))
-	c.mirror("team", "near", at("bare", "web"))
-	ended := c.mirror("team", "ended", at("done", "web"))
-	c.mirror("other", "web", at("oslo", "web"))
+	sites := &measuringSites{}
+	c, _ := startReaching(t, sites, "Delete")
+	c.mirror("team", "web.oslo", reported("oslo", "web"))
+	c.mirror("team", "web.bergen", reported("bergen", "web"))
+	labelled := c.mirror("team", "db", reported("bergen", "db"))
+	c.mirror("team", "unmeasured", reported("oslo", "new"))
+	c.mirror("team", "far", reported("away", "web"))
+	c.mirror("team", "near", reported("bare", "web"))
+	ended := c.mirror("team", "ended", reported("done", "web"))
+	c.mirror("other", "web", reported("oslo", "web"))
 	team := clients(t, c.api.Loopback("team")).CoreV1().Pods("default")
 	labelled.Labels = map[string]string{"app": "db"}
 	_, err := team.Update(t.Context(), labelled, metav1.UpdateOptions{})
@@ -136,7 +107,8 @@ func TestTop(t *testing.T) {
 			t.Errorf("in %q: %q", namespace, got)
 		}
 		if len(texts) != 2 || !strings.HasPrefix(texts[0], "away: no metrics of 1 pod: site away cannot be reached") ||
-			!strings.Contains(texts[0], "last heard of at 2026") || texts[1] != "bare: no metrics of 1 pod: site bare: it has no metrics-server" {
+			!strings.Contains(texts[0], "last heard of at 2026") ||
+			texts[1] != "bare: no metrics of 1 pod: site bare: it has no metrics-server" {
 			t.Errorf("warnings %q", texts)
 		}
 		user := " team/" + namespace + "  as " // "done" is not asked: its Pod has ended
@@ -163,27 +135,31 @@ func TestTop(t *testing.T) {
 
 	d := dyn(t, admin).Resource(podMetrics)
 	one, err := d.Namespace("default").Get(t.Context(), "web.bergen", metav1.GetOptions{})
-	if asked := sites.asked(); err != nil || one.GetName() != "web.bergen" || !slices.Equal(asked, []string{"bergen team/default web as " + userOf(asked)}) {
+	if asked := sites.asked(); err != nil || one.GetName() != "web.bergen" ||
+		!slices.Equal(asked, []string{"bergen team/default web as " + userOf(asked)}) {
 		t.Errorf("one: %v, %v; asked %q", one, err, asked)
 	}
 	for name, is := range map[string]func(error) bool{
-		"far": apierrors.IsServiceUnavailable, "near": apierrors.IsNotFound, "nobody": apierrors.IsNotFound, "ended": apierrors.IsNotFound,
+		"far": apierrors.IsServiceUnavailable, "near": apierrors.IsNotFound, "nobody": apierrors.IsNotFound,
+		"ended": apierrors.IsNotFound,
 	} {
 		if _, err := d.Namespace("default").Get(t.Context(), name, metav1.GetOptions{}); !is(err) {
 			t.Errorf("pod %s: %v", name, err)
 		}
 	}
-	_, err = dyn(t, admin).Resource(podMetrics.GroupVersion().WithResource("nodes")).List(t.Context(), metav1.ListOptions{})
-	if !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "a space has no nodes") {
+	_, err = dyn(t, admin).Resource(podMetrics.GroupVersion().WithResource("nodes")).List(t.Context(),
+		metav1.ListOptions{})
+	if !apierrors.IsNotFound(err) || !strings.Contains(err.Error(), "a space has no metrics of nodes") {
 		t.Errorf("nodes: %v", err)
 	}
 	sites.asked()
 
 	// Who may view may see; nobody else.
 	rbac := clients(t, admin).RbacV1()
-	_, err = rbac.RoleBindings("default").Create(t.Context(), &rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "vera"},
-		RoleRef:  rbacv1.RoleRef{Kind: "ClusterRole", Name: "view", APIGroup: rbacv1.GroupName},
-		Subjects: []rbacv1.Subject{{Kind: "User", Name: "vera"}}}, metav1.CreateOptions{})
+	_, err = rbac.RoleBindings("default").Create(t.Context(),
+		&rbacv1.RoleBinding{ObjectMeta: metav1.ObjectMeta{Name: "vera"},
+			RoleRef:  rbacv1.RoleRef{Kind: "ClusterRole", Name: "view", APIGroup: rbacv1.GroupName},
+			Subjects: []rbacv1.Subject{{Kind: "User", Name: "vera"}}}, metav1.CreateOptions{})
 	must(t, err)
 	if got, _, err := list(c.as("team", "vera"), "default", metav1.ListOptions{}); err != nil || len(got) != 3 {
 		t.Errorf("who may view: %q, %v", got, err)
@@ -202,16 +178,14 @@ func TestTop(t *testing.T) {
 		t.Errorf("resources %+v", lists.APIResources)
 	}
 	namespaces := clients(t, admin).CoreV1().Namespaces()
-	_, err = namespaces.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "brief"}}, metav1.CreateOptions{})
+	_, err = namespaces.Create(t.Context(), &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "brief"}},
+		metav1.CreateOptions{})
 	must(t, err)
 	must(t, namespaces.Delete(t.Context(), "brief", metav1.DeleteOptions{}))
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := namespaces.Get(t.Context(), "brief", metav1.GetOptions{}); apierrors.IsNotFound(err) {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatalf("a namespace is not deleted: %v", err)
-		}
-	}
+	within(t, 20*time.Second, "the end of a namespace", func() bool {
+		_, err := namespaces.Get(t.Context(), "brief", metav1.GetOptions{})
+		return apierrors.IsNotFound(err)
+	})
 	if asked := sites.asked(); asked != nil {
 		t.Errorf("discovery and deletion asked sites: %q", asked)
 	}

@@ -88,6 +88,7 @@ func TestUsers(t *testing.T) {
 	t.Run("file", func(t *testing.T) { handedFile(t, alice) })
 	t.Run("rights", func(t *testing.T) { handedRights(t, h, alice, boss) })
 	t.Run("escalation", func(t *testing.T) { handedEscalation(t, h, alice) })
+	t.Run("renewable", func(t *testing.T) { handedRenewable(t, h, root, alice) })
 	t.Run("tenant's own users", func(t *testing.T) { handedByTenant(t, h, boss) })
 	t.Run("expiry", func(t *testing.T) { handedExpired(t, h, alice) })
 	t.Run("grants", func(t *testing.T) { grants(t, h, root) })
@@ -179,6 +180,10 @@ func handedEscalation(t *testing.T, h *handedOut, alice string) {
 		&corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "mallory"}},
 		metav1.CreateOptions{},
 	)
+	_, try["a Secret with a token of boss"] = h.client(alice, "team").CoreV1().Secrets(ns).Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Name: "x", Annotations: map[string]string{corev1.ServiceAccountNameKey: "boss"}},
+		Type:       corev1.SecretTypeServiceAccountToken,
+	}, metav1.CreateOptions{})
 	try["an end of boss"] = accounts.Delete(ctx, "boss", metav1.DeleteOptions{})
 	try["an end of all"] = accounts.DeleteCollection(ctx, metav1.DeleteOptions{}, metav1.ListOptions{})
 	_, try["a binding"] = h.client(

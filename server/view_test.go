@@ -2,12 +2,9 @@ package server_test
 
 import (
 	"context"
-	"io"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -15,42 +12,23 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
-	"skerry.dev/skerry/server/apiserver"
-	"skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// shownSites are sites that answer each view with an empty list.
-type shownSites struct {
-	askedSites
-	mu    sync.Mutex
-	views []string // TARGET/PATH SPACE NAMESPACE OPTIONS
-}
+// shownSites are sites that answer each view with an empty list. They are asked
+// TARGET/PATH SPACE NAMESPACE OPTIONS.
+type shownSites struct{ askedSites }
 
-func (s *shownSites) Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (s *shownSites) Do(_ context.Context, target string, r *exchange.Request) (*http.Response, error) {
 	at := strings.Join(append([]string{target}, r.Path...), "/")
-	s.views = append(s.views, at+" "+r.Space+" "+r.Namespace+" "+r.Query.Encode())
+	s.record(at + " " + r.Space + " " + r.Namespace + " " + r.Query.Encode())
 	body := `{"kind":"PodList","apiVersion":"v1","metadata":{"resourceVersion":"5"},"items":[]}`
 	if r.Watches() {
 		body = `{"type":"ADDED","object":{"kind":"Pod","apiVersion":"v1","metadata":{"name":"one"}}}` + "\n"
 	}
-	return &http.Response{
-		StatusCode:    200,
-		Header:        http.Header{"Content-Type": {"application/json"}, exchange.HeaderSite: {at}},
-		ContentLength: -1,
-		Body:          io.NopCloser(strings.NewReader(body)),
-	}, nil
-}
-
-func (s *shownSites) last() (last string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if n := len(s.views); n > 0 {
-		last, s.views = s.views[n-1], nil
-	}
-	return last
+	answer := answerOf(at, 200, body)
+	answer.Header.Set("Content-Type", "application/json")
+	return answer, nil
 }
 
 // at is the config of a client of a space's view at a path of targets.
@@ -63,13 +41,8 @@ func at(config *rest.Config, path string) *rest.Config {
 // TestViewsOfSites: the RBAC of a space decides who sees what the space has at a site, as if it were
 // in the space, and the audit log says who has looked.
 func TestViewsOfSites(t *testing.T) {
-	asked, dir := &shownSites{}, t.TempDir()
-	c := start(t, dir, newAuthority(t), place, func(config *apiserver.Config) {
-		config.Sites, config.Audit = asked, audit.Config{LogPath: filepath.Join(dir, "audit.log")}
-	})
-	for _, s := range []string{"team", "other"} {
-		c.createSpace(s, "Retain")
-	}
+	asked := &shownSites{}
+	c, audited := startReaching(t, asked, "Retain")
 	admin := clients(t, at(c.admin("team"), "eu/paris")).CoreV1()
 	_, err := admin.Pods("default").List(t.Context(), metav1.ListOptions{LabelSelector: "a=b"})
 	must(t, err)
@@ -166,7 +139,7 @@ func TestViewsOfSites(t *testing.T) {
 		t.Errorf("asked %q for who may not", got)
 	}
 	c.stop()
-	log, err := os.ReadFile(filepath.Join(dir, "audit.log"))
+	log, err := os.ReadFile(audited)
 	must(t, err)
 	for _, part := range []string{
 		`/clusters/team/targets/eu/paris/api/v1/namespaces/default/pods`,

@@ -148,8 +148,8 @@ type Batch struct {
 	More bool
 }
 
-// Rank is an entry's place in the order of application: CRDs, Namespaces, everything else, then
-// tombstones the other way round.
+// Rank is an entry's place in the order of application: rules, CRDs, Namespaces, everything else,
+// then tombstones the other way round.
 func (e Entry) Rank() int {
 	if e.Tombstone {
 		return 2*int(ClassOther) + 1 - int(e.Key.Class())

@@ -35,8 +35,8 @@ type EraStart struct {
 // revision.
 const NotShared int64 = -2
 
-// current is the era of now.
-func (e Eras) current() Era {
+// Current is the era of now, 0 where there are no eras.
+func (e Eras) Current() Era {
 	if len(e) == 0 {
 		return 0
 	}

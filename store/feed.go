@@ -12,6 +12,13 @@ import (
 // tombstone follows.
 type BodyFunc func(ctx context.Context, k Key) (body []byte, generation int64, err error)
 
+// Value is what a feed has of a key. It is never changed, so many feeds may share one.
+type Value struct {
+	Key        Key
+	Hash       Hash
+	Generation int64
+}
+
 // Change is one step of a Feed: a live value, or a tombstone when Hash is zero.
 type Change struct {
 	Key        Key
@@ -23,6 +30,14 @@ type Change struct {
 	Intended bool
 	// Priority of the value; that of a tombstone is PriorityError.
 	Priority Priority
+
+	value *Value // nil has the feed make its own
+}
+
+// Change returns the change to a value. Each feed that takes it keeps the pointer, so that a sender with
+// many feeds has the value in memory once.
+func (v *Value) Change() Change {
+	return Change{Key: v.Key, Hash: v.Hash, Generation: v.Generation, value: v}
 }
 
 // Feed is what a sender publishes: the last value of each key, in the order of their changes. It
@@ -37,11 +52,12 @@ type Feed struct {
 
 	mu    sync.Mutex
 	items *compactmap.Index[Key, item]
-	log   []logged // ascending; an item that changed again leaves a stale element behind
+	log   []*item // ascending; a key that changed again leaves a stale item behind
 	// tombstoneLog are the tombstones of the log.
-	tombstoneLog []logged
+	tombstoneLog []*item
 	seq          int64
 	live         int
+	rules        int // live entries of ClassRule
 	head         int64
 	floor        int64
 	tombstones   int
@@ -52,25 +68,23 @@ type Feed struct {
 	changes Notifier
 }
 
+// item is one change of a key. A center has one for each object and target, so it takes 32 bytes, and
+// another 32 in items and log.
 type item struct {
-	key        Key
-	hash       Hash
-	generation int64
-	revision   int64
-	seq        int64 // 0 once it is forgotten
-	removal    Removal
-	intended   bool
-	priority   Priority
+	value    *Value
+	at       step
+	seq      int64
+	removal  Removal
+	intended bool
+	priority Priority
+	stale    bool // the key has changed again since, or was forgotten
 }
 
-func (it *item) keyPtr() *Key { return &it.key }
+func (it *item) keyPtr() *Key { return &it.value.Key }
 
-// logged is one change of an item; what a feed has twice for each key is to be small.
-type logged struct {
-	seq  int64
-	at   step
-	item *item
-}
+func (it *item) isStale() bool { return it.stale }
+
+func (it *item) tombstone() bool { return it.value.Hash == (Hash{}) }
 
 // step is a revision, doubled. It is 1 more for a change that was recorded when the revision could
 // be read already: a receiver at that revision may lack it.
@@ -84,9 +98,6 @@ func stepOf(revision int64, again bool) step {
 }
 
 func (s step) revision() int64 { return int64(s) / 2 }
-
-// stale reports whether the key has changed again since, or was forgotten.
-func (l logged) stale() bool { return l.item.seq != l.seq }
 
 // MaxTombstones is how many tombstones a Feed keeps that its receiver has not stored yet. Dropping
 // the oldest raises its Floor, and a receiver below the Floor compares digests. It bounds a target
@@ -128,7 +139,7 @@ func (f *Feed) Shared(p Position) int64 {
 }
 
 func (f *Feed) atLocked(revision int64) Position {
-	return Position{f.incarnation, f.eras.current(), revision}
+	return Position{f.incarnation, f.eras.Current(), revision}
 }
 
 // Apply records the changes of one revision. No reader sees half of them. A revision below the head
@@ -170,15 +181,16 @@ func (f *Feed) putLocked(revision int64, again bool, c Change) bool {
 	if c.Hash != (Hash{}) {
 		c.Removal, c.Intended = RemoveDelete, false
 	}
-	if ok && old.hash == c.Hash && old.removal == c.Removal {
+	if ok && old.value.Hash == c.Hash && old.removal == c.Removal {
 		return false
 	}
 	o, _ := Bucket(c.Key)
-	if ok && old.hash != (Hash{}) {
-		p := pairSum(c.Key, old.hash)
+	if ok && !old.tombstone() {
+		p := pairSum(c.Key, old.value.Hash)
 		f.outer[o].sub(p)
 		f.whole.sub(p)
 		f.live--
+		f.rules -= ruleCount(c.Key)
 	} else if ok {
 		f.tombstones--
 	}
@@ -187,19 +199,24 @@ func (f *Feed) putLocked(revision int64, again bool, c Change) bool {
 		f.outer[o].add(p)
 		f.whole.add(p)
 		f.live++
+		f.rules += ruleCount(c.Key)
 	} else {
 		f.tombstones++
 	}
-	if !ok {
-		old = &item{key: c.Key}
-		f.items.Put(old)
+	if ok {
+		old.stale = true
+	}
+	v := c.value
+	if v == nil {
+		v = &Value{Key: c.Key, Hash: c.Hash, Generation: c.Generation}
 	}
 	f.seq++
-	*old = item{key: c.Key, hash: c.Hash, generation: c.Generation, revision: revision, seq: f.seq,
-		removal: c.Removal, intended: c.Intended, priority: c.Priority}
-	f.log = append(f.log, logged{f.seq, stepOf(revision, again), old})
-	if c.Hash == (Hash{}) {
-		f.tombstoneLog = append(f.tombstoneLog, logged{f.seq, stepOf(revision, again), old})
+	it := &item{value: v, at: stepOf(revision, again), seq: f.seq, removal: c.Removal, intended: c.Intended,
+		priority: c.Priority}
+	f.items.Put(it)
+	f.log = append(f.log, it)
+	if it.tombstone() {
+		f.tombstoneLog = append(f.tombstoneLog, it)
 	}
 	return true
 }

@@ -45,6 +45,25 @@ func (f *Feed) Read(c Cursor, limit int) ([]Entry, Cursor, Position) {
 	return out, Cursor(f.log[next].seq - 1), f.atLocked(out[len(out)-1].Revision)
 }
 
+// ruleCount is 1 for a key of ClassRule.
+func ruleCount(k Key) int {
+	if k.Class() == ClassRule {
+		return 1
+	}
+	return 0
+}
+
+// Rules returns the live entries of ClassRule with a revision greater than after.
+func (f *Feed) Rules(after int64) []Entry {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.rules == 0 {
+		return nil
+	}
+	out, _ := f.readLocked(f.seekLocked(after), 0)
+	return slices.DeleteFunc(out, func(e Entry) bool { return e.Tombstone || e.Key.Class() != ClassRule })
+}
+
 // Snapshot returns the newest position, the digest at it and the cursor behind it, as one step.
 func (f *Feed) Snapshot() (Position, Digest, Cursor) {
 	f.mu.Lock()
@@ -71,17 +90,17 @@ func (f *Feed) readLocked(start, limit int) ([]Entry, int) {
 		if limit > 0 && len(out) >= limit && out[len(out)-1].Revision != l.at.revision() {
 			return out, start + i
 		}
-		if !l.stale() {
-			out = append(out, l.item.entry())
+		if !l.stale {
+			out = append(out, l.entry())
 		}
 	}
 	return out, len(f.log)
 }
 
 func (it *item) entry() Entry {
-	e := Entry{Key: it.key, Revision: it.revision, Hash: it.hash, Generation: it.generation,
+	e := Entry{Key: it.value.Key, Revision: it.at.revision(), Hash: it.value.Hash, Generation: it.value.Generation,
 		Removal: it.removal, Intended: it.intended, Priority: it.priority}
-	if e.Tombstone = it.hash == (Hash{}); e.Tombstone {
+	if e.Tombstone = it.tombstone(); e.Tombstone {
 		e.Priority = PriorityError
 	}
 	return e
@@ -169,11 +188,11 @@ func (f *Feed) each(outer int, visit func(inner int, k Key, h Hash)) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for it := range f.items.All() {
-		if it.hash == (Hash{}) {
+		if it.tombstone() {
 			continue
 		}
-		if o, in := Bucket(it.key); o == outer {
-			visit(in, it.key, it.hash)
+		if o, in := Bucket(it.value.Key); o == outer {
+			visit(in, it.value.Key, it.value.Hash)
 		}
 	}
 }

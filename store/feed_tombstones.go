@@ -27,12 +27,12 @@ func (f *Feed) dropTombstoneLocked() {
 	if f.tombstoneLog = f.tombstoneLog[1:]; len(f.tombstoneLog) == 0 {
 		f.tombstoneLog = nil
 	}
-	if l.stale() {
+	if l.stale {
 		return
 	}
-	f.items.Delete(l.item.key)
+	f.items.Delete(l.value.Key)
 	f.history.forget(l.seq)
-	l.item.seq = 0
+	l.stale = true
 	f.tombstones--
 	f.floor = max(f.floor, l.at.revision())
 }
@@ -46,17 +46,10 @@ func (f *Feed) compactLocked() {
 		}
 	}
 	if len(f.tombstoneLog) > 64 && len(f.tombstoneLog) > 2*f.tombstones {
-		f.tombstoneLog = compactmap.Shrink(slices.DeleteFunc(f.tombstoneLog, logged.stale))
+		f.tombstoneLog = compactmap.Shrink(slices.DeleteFunc(f.tombstoneLog, (*item).isStale))
 	}
 	if len(f.log) < 64 || len(f.log) < 2*f.items.Len() {
 		return
 	}
-	kept := f.log[:0]
-	for _, l := range f.log {
-		if !l.stale() {
-			kept = append(kept, l)
-		}
-	}
-	clear(f.log[len(kept):])
-	f.log = compactmap.Shrink(kept)
+	f.log = compactmap.Shrink(slices.DeleteFunc(f.log, (*item).isStale))
 }

@@ -23,6 +23,9 @@ type Key struct {
 	Name      string
 }
 
+// SpaceOf returns the space of a key.
+func SpaceOf(k Key) string { return k.Space }
+
 // String returns space/group/resource/namespace/name, with "core" for the empty group and "_" for
 // no namespace. It is for people; Encode is for machines.
 func (k Key) String() string {
@@ -96,9 +99,11 @@ func (k Key) parts() [5]string {
 // Class is the order in which kinds are applied: smaller first. Deletion goes the other way round.
 type Class uint8
 
-// The classes: a CustomResourceDefinition before its objects, a Namespace before what lives in it.
+// The classes: what says how objects are rendered before all of them, a CustomResourceDefinition
+// before its objects, a Namespace before what lives in it.
 const (
-	ClassCRD Class = iota
+	ClassRule Class = iota
+	ClassCRD
 	ClassNamespace
 	ClassOther
 )
@@ -106,6 +111,8 @@ const (
 // Class tells where the object stands in the order of application.
 func (k Key) Class() Class {
 	switch {
+	case k.isRule():
+		return ClassRule
 	case k.Group == "apiextensions.k8s.io" && k.Resource == "customresourcedefinitions":
 		return ClassCRD
 	case k.Group == "" && k.Resource == "namespaces":

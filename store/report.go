@@ -13,6 +13,8 @@ type Report struct {
 	Generation int64 `json:"gen,omitempty"`
 	// Applied is the desired Hash, in hex, that is applied on the target. Empty until something is.
 	Applied string `json:"applied,omitempty"`
+	// Varied is true for an object that Customizers have changed for the target.
+	Varied bool `json:"varied,omitempty"`
 	// Status is the object's status. observedGeneration is in terms of the source's generation.
 	// Absent where the kind has none.
 	Status json.RawMessage `json:"status,omitempty"`
@@ -42,6 +44,10 @@ type Filled struct {
 	// Revision of a Deployment's template, which Kubernetes keeps in the annotation
 	// DeploymentRevision.
 	Revision int64 `json:"rev,omitempty"`
+	// Replicas that the HorizontalPodAutoscaler Autoscaler, which the space has, has given a workload;
+	// 0 says nothing.
+	Replicas   int64  `json:"replicas,omitempty"`
+	Autoscaler string `json:"scaler,omitempty"`
 	// ClusterIP of a Service, the first where it has two.
 	ClusterIP string `json:"ip,omitempty"`
 	// NodePorts of a Service, in the order of its ports.

@@ -34,12 +34,22 @@ type Allow struct {
 	// Webhooks are the spaces whose webhooks for Pods, and for what else is born at the site, the
 	// cluster's API server calls in the space's own namespaces. '*' stands for any part of a name.
 	Webhooks []string `json:"webhooks,omitempty"`
+	// Upsync are the spaces that may bring objects which were born at the site, Secrets too, from
+	// namespaces made for them into the space. '*' stands for any part of a name.
+	Upsync []string `json:"upsync,omitempty"`
+	// Hosts, SPACE=HOST, and Definitions, SPACE=GROUP, keep hosts of Ingresses, Gateways and routes,
+	// and API groups of definitions, for the spaces that are named with them. What no rule has is for
+	// who comes first. '*' stands for any part.
+	Hosts       []string `json:"hosts,omitempty"`
+	Definitions []string `json:"definitions,omitempty"`
+	// ExternalBackends lets Ingresses and routes lead to Services of type ExternalName.
+	ExternalBackends bool `json:"externalBackends,omitempty"`
 	// TakeOver lets objects that exist be taken over, Secrets excepted.
 	TakeOver bool `json:"takeOver,omitempty"`
-	// ExternalIPs lets Services have externalIPs.
+	// ExternalIPs lets Services have externalIPs and a loadBalancerIP.
 	ExternalIPs bool `json:"externalIPs,omitempty"`
 	// VolumeNames lets claims choose volumes of the site: by name, by selector, or those without a
-	// class.
+	// class. Volumes of Pods may name storage then, past claims.
 	VolumeNames bool `json:"volumeNames,omitempty"`
 	// Tokens lets Pods mount tokens for the cluster's own API by a projected volume, and Secrets
 	// hold them.
@@ -67,17 +77,22 @@ type Narrow struct {
 	Kinds               []string `json:"kinds"`
 	ServiceAccounts     []string `json:"serviceAccounts"`
 	LoadBalancerClasses []string `json:"loadBalancerClasses"`
-	// Controllers, ClusterControllers and Webhooks, when not nil, are the only spaces that remain.
+	// Controllers, ClusterControllers, Webhooks and Upsync, when not nil, are the only spaces that
+	// remain.
 	Controllers        []string `json:"controllers"`
 	ClusterControllers []string `json:"clusterControllers"`
 	Webhooks           []string `json:"webhooks"`
+	Upsync             []string `json:"upsync"`
 	// DenyKinds are refused in any case.
 	DenyKinds []string `json:"denyKinds,omitempty"`
 	// PodSecurity is the weakest level that remains; empty is the site's.
 	PodSecurity string `json:"podSecurity,omitempty"`
-	// TakeOver, ExternalIPs, VolumeNames and Tokens are taken away if they are false.
-	TakeOver    *bool `json:"takeOver,omitempty"`
-	ExternalIPs *bool `json:"externalIPs,omitempty"`
+	// TakeOver, ExternalIPs, ExternalBackends, VolumeNames and Tokens are taken away if they are
+	// false.
+	TakeOver         *bool `json:"takeOver,omitempty"`
+	ExternalIPs      *bool `json:"externalIPs,omitempty"`
+	ExternalBackends *bool `json:"externalBackends,omitempty"`
+
 	VolumeNames *bool `json:"volumeNames,omitempty"`
 	Tokens      *bool `json:"tokens,omitempty"`
 	Logs        *bool `json:"logs,omitempty"`
@@ -107,7 +122,7 @@ func (a *Allow) bounded() *Allow {
 	boundLists(
 		&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts, &out.PodSecurity, &out.LoadBalancerClasses,
 		&out.Logs, &out.Exec, &out.PortForward, &out.View, &out.PodWrites, &out.Controllers, &out.ClusterControllers,
-		&out.Webhooks,
+		&out.Webhooks, &out.Upsync, &out.Hosts, &out.Definitions,
 	)
 	return &out
 }

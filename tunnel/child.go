@@ -41,6 +41,8 @@ type ChildConfig struct {
 	// OnNarrow receives what the parent takes away from what the site allows; nil for nothing. It
 	// is called with the welcome and at each change. It may be nil.
 	OnNarrow func(*Narrow)
+	// Lease is what the child keeps of its lease; nil never asks for one.
+	Lease LeaseHolder
 	// OnConnect brings a data connection up, as the parent asks, and must not wait. It calls failed
 	// where it cannot. Nil refuses.
 	OnConnect func(n Number, failed func(why error))
@@ -50,6 +52,9 @@ type ChildConfig struct {
 	// Conditions are told to the parent, and ServeChild sets CenterTrusted. Nil is a list of the
 	// session's own.
 	Conditions *Conditions
+	// OnTraced is called for each desired entry that belongs to a trace, before it is stored. Nil asks
+	// the parent not to tell.
+	OnTraced func(k store.Key, ids wire.TraceIDs)
 	// Probe asks the parent for a heartbeat each time that it receives. Nil never does.
 	Probe <-chan struct{}
 	// Meter counts what crosses; it may be nil.
@@ -80,6 +85,7 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 		terms:       delta.NewRegulator(delta.LAN.Up()),
 		linked:      make(chan struct{}),
 		turn:        make(chan struct{}),
+		askLease:    make(chan struct{}, 1),
 	}
 	if cfg.TakeOver == nil {
 		close(c.turn)
@@ -88,18 +94,27 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 	err := c.open(ctx)
 	if err == nil {
 		c.blackhole.control, c.blackhole.conn, c.blackhole.found = c.control, conn, cancel
+		// The parts end after the connection if there is a reason to tell: else the parent would see a
+		// broken stream before the reason.
+		running, end := context.WithCancel(context.WithoutCancel(ctx))
 		var parts sync.WaitGroup
-		stop := context.AfterFunc(ctx, c.control.stream.Cancel)
+		context.AfterFunc(ctx, func() {
+			if why := context.Cause(ctx); CodeOf(why) != 0 {
+				_ = conn.Close(why)
+			}
+			end()
+			c.control.stream.Cancel()
+		})
 		for _, part := range []func(context.Context) error{c.read, c.keepAlive, c.sendConditions, c.receive,
-			c.report, c.wanted, c.ended} {
+			c.report, c.wanted, c.renewLease, c.ended} {
 			parts.Go(func() {
-				if err := part(ctx); err != nil {
+				if err := part(running); err != nil {
 					cancel(err)
 				}
 			})
 		}
 		parts.Wait()
-		stop()
+		end()
 		c.blackhole.end()
 		err = context.Cause(ctx)
 	}
@@ -143,6 +158,7 @@ type child struct {
 	linked            chan struct{} // closed when the parent has said how the link is used
 	turn              chan struct{} // closed when data may flow
 	blackhole         mtuBlackhole
+	askLease          chan struct{} // has a request for the lease sent; one slot
 }
 
 // open opens the three streams and sends Hello. It waits for nothing: positions and data follow at
@@ -216,6 +232,10 @@ func (c *child) read(ctx context.Context) error {
 			close(c.linked)
 			if !w.RenewOnly {
 				c.narrow(w.Narrow)
+				if c.Lease != nil {
+					c.Lease.Begin()
+					c.askForLease()
+				}
 			}
 			if c.OnWelcome != nil {
 				c.OnWelcome(w)
@@ -247,6 +267,12 @@ func (c *child) read(ctx context.Context) error {
 				return err
 			}
 			c.narrow(n)
+		case typeAskLease:
+			c.askForLease()
+		case typeLease:
+			if err := c.leaseAnswered(payload); err != nil {
+				return err
+			}
 		case typeConnect:
 			if err := c.connect(payload); err != nil {
 				return err
@@ -289,11 +315,17 @@ func (c *child) sendConditions(ctx context.Context) error {
 	case <-ctx.Done():
 		return nil
 	}
+	var sent *ClusterOffer
 	for {
 		if !ondemand.Pause(ctx, tellPause) {
 			return nil
 		}
 		said, changed := c.Conditions.All()
+		if said.Offer == sent {
+			said.Offer = nil // it is much longer than all the rest, and seldom changes
+		} else {
+			sent = said.Offer
+		}
 		if err := c.control.send(typeConditions, said); err != nil {
 			return err
 		}
@@ -325,7 +357,7 @@ func (c *child) receive(ctx context.Context) error {
 		c.desired,
 		c.Desired,
 		delta.ReceiveOptions{OnAdmit: followed, OnHold: held, Meter: c.Meter, Purpose: traffic.OfDesired, Log: c.Log,
-			RecentBytes: recentBytes},
+			RecentBytes: recentBytes, OnTraced: c.OnTraced},
 	)
 	switch {
 	case errors.Is(err, delta.ErrReleased):

@@ -8,7 +8,7 @@ import (
 )
 
 // ClusterFacts is what a child's cluster is made of, for people and tools that look for nodes and
-// classes in a space. It decides nothing.
+// classes in a space, and for decisions about where there is room.
 type ClusterFacts struct {
 	// Nodes is how many nodes the cluster has, Ready how many of them are ready.
 	Nodes int `json:"nodes"`
@@ -16,9 +16,18 @@ type ClusterFacts struct {
 	// OperatingSystem and Architecture of all nodes, empty where they differ: linux, arm64.
 	OperatingSystem string `json:"os,omitempty"`
 	Architecture    string `json:"arch,omitempty"`
-	// Capacity and Allocatable are the sums of the nodes, as Kubernetes' quantities by resource.
+	// Capacity is the sum of the nodes, Allocatable that of the ready and schedulable ones, as
+	// Kubernetes' quantities by resource.
 	Capacity    map[string]string `json:"capacity,omitempty"`
 	Allocatable map[string]string `json:"allocatable,omitempty"`
+	// Allocated is what pods that have not ended request, Placed the part of those that belong to
+	// objects of the parent.
+	Allocated map[string]string `json:"allocated,omitempty"`
+	Placed    map[string]string `json:"placed,omitempty"`
+	// Unread is what the child may not read: UnreadNodes, UnreadPods. Quota says that Capacity and
+	// Allocatable are those of ResourceQuotas then.
+	Unread []string `json:"unread,omitempty"`
+	Quota  bool     `json:"quota,omitempty"`
 	// Classes are those that objects may name, ordered by kind and name.
 	Classes []ClusterClass `json:"classes,omitempty"`
 }
@@ -42,9 +51,15 @@ type ClusterClass struct {
 	Preemption string `json:"preemption,omitempty"`
 }
 
+// What a child may not be able to read.
+const (
+	UnreadNodes = "nodes"
+	UnreadPods  = "pods"
+)
+
 // What a parent takes of one ClusterFacts; the rest is dropped.
 const (
-	maxResources = 32
+	maxResources = 20
 	MaxClasses   = 100
 	maxFact      = 253
 )
@@ -73,6 +88,12 @@ func (f *ClusterFacts) bounded() *ClusterFacts {
 		Nodes: max(0, min(f.Nodes, 1<<20)), Ready: max(0, min(f.Ready, f.Nodes, 1<<20)),
 		OperatingSystem: fact(f.OperatingSystem), Architecture: fact(f.Architecture),
 		Capacity: quantities(f.Capacity), Allocatable: quantities(f.Allocatable),
+		Allocated: quantities(f.Allocated), Placed: quantities(f.Placed), Quota: f.Quota,
+	}
+	for _, kind := range []string{UnreadNodes, UnreadPods} {
+		if slices.Contains(f.Unread, kind) {
+			out.Unread = append(out.Unread, kind)
+		}
 	}
 	for _, c := range f.Classes[:min(len(f.Classes), MaxClasses)] {
 		if !slices.Contains(classKinds, c.Kind) || len(c.Name) > maxFact || !nameForm.MatchString(c.Name) {

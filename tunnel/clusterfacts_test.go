@@ -14,6 +14,8 @@ func TestAParentTakesWellFormedFactsAlone(t *testing.T) {
 		Nodes: 3, Ready: 5, OperatingSystem: "linux", Architecture: "arm64\n",
 		Capacity:    map[string]string{"cpu": "4", "memory": "16Gi", "bad name": "1", "pods": "ten", "x": long},
 		Allocatable: map[string]string{"cpu": "3900m"},
+		Allocated:   map[string]string{"cpu": "1", "memory": "-1"}, Placed: map[string]string{"cpu": "500m"},
+		Unread: []string{"secrets", "pods", "nodes", "pods"}, Quota: true,
 		Classes: []ClusterClass{
 			{Kind: "StorageClass", Name: "fast", By: "rancher.io/local-path", Default: true},
 			{Kind: "StorageClass", Name: "fast", By: "again"},
@@ -27,6 +29,8 @@ func TestAParentTakesWellFormedFactsAlone(t *testing.T) {
 		Nodes: 3, Ready: 3, OperatingSystem: "linux",
 		Capacity:    map[string]string{"cpu": "4", "memory": "16Gi"},
 		Allocatable: map[string]string{"cpu": "3900m"},
+		Allocated:   map[string]string{"cpu": "1"}, Placed: map[string]string{"cpu": "500m"},
+		Unread: []string{"nodes", "pods"}, Quota: true,
 		Classes: []ClusterClass{
 			{Kind: "IngressClass", Name: "nginx"},
 			{Kind: "StorageClass", Name: "fast", By: "rancher.io/local-path", Default: true},

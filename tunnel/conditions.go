@@ -34,11 +34,23 @@ const (
 	// ClusterUnchanged is False when the cluster that the child writes to was replaced since the
 	// child's last start.
 	ClusterUnchanged = "ClusterUnchanged"
+	// LeaseHeld is False while the child's lease has ended, so that what must not run twice is stopped
+	// there.
+	LeaseHeld = "LeaseHeld"
+	// TakesReleases is False while the child keeps the releases that it has and takes no other.
+	TakesReleases = "TakesReleases"
 )
+
+// HoldCovers says in the message of TakesReleases what is held, and what is not.
+const HoldCovers = "it holds what Placements with rollout.type Progressive place here; what others place has no " +
+	"releases and goes on to change at once"
 
 // ConditionTypes returns all types that a parent accepts.
 func ConditionTypes() []string {
-	return []string{CenterTrusted, ClockInSync, CertificateValid, StoreHealthy, TargetReachable, ClusterUnchanged}
+	return []string{
+		CenterTrusted, ClockInSync, CertificateValid, StoreHealthy, TargetReachable, ClusterUnchanged, LeaseHeld,
+		TakesReleases,
+	}
 }
 
 // The statuses of a condition.
@@ -84,6 +96,9 @@ type ChildStatus struct {
 	Policy *Allow `json:"policy,omitempty"`
 	// Cluster is what the child's cluster is made of; nil while that is not known.
 	Cluster *ClusterFacts `json:"cluster,omitempty"`
+	// Offer is what the child's cluster offers; nil while that is not known, or as it was last sent
+	// in the session.
+	Offer *ClusterOffer `json:"offer,omitempty"`
 }
 
 // bounded returns what a parent accepts of s, and how many conditions it dropped.
@@ -91,6 +106,7 @@ func (s ChildStatus) bounded() (ChildStatus, int) {
 	kept, dropped := bounded(s.Conditions)
 	return ChildStatus{
 		kept, s.Withheld.bounded(), s.Subtree.bounded(), s.Policy.bounded(), s.Cluster.bounded(),
+		s.Offer.Bounded(),
 	}, dropped
 }
 
@@ -108,6 +124,7 @@ type Conditions struct {
 	below     *SubtreeStatus
 	policy    *Allow
 	cluster   *ClusterFacts
+	offer     *ClusterOffer
 }
 
 // Set records a condition. The last one of a type counts.
@@ -169,7 +186,7 @@ func (c *Conditions) All() (ChildStatus, <-chan struct{}) {
 	if c.wake == nil {
 		c.wake = make(chan struct{})
 	}
-	return ChildStatus{c.list, c.withheld, c.below, c.policy, c.cluster}, c.wake
+	return ChildStatus{c.list, c.withheld, c.below, c.policy, c.cluster, c.offer}, c.wake
 }
 
 func (c *Conditions) findLocked(kind string) (int, bool) {

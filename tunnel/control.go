@@ -35,6 +35,13 @@ const (
 	typeHolds  wire.Type = 44
 )
 
+// The lease of a child, see package lease.
+const (
+	typeAskLease     wire.Type = 49 // of the parent: send a request now
+	typeRequestLease wire.Type = 50
+	typeLease        wire.Type = 51 // the answer
+)
+
 // Kinds of streams, the second byte of each. A child opens all three.
 const (
 	kindControl byte = iota + 1
@@ -55,6 +62,8 @@ type Hello struct {
 	Force bool `json:"force,omitempty"`
 	// Center is the incarnation of a relay's own data; zero for a site.
 	Center store.Incarnation `json:"center,omitzero"`
+	// Renames says that the child takes over the name that Welcome gives it.
+	Renames bool `json:"renames,omitempty"`
 	// Instance differs for each run of the agent. So two agents that run with one identity are told
 	// apart.
 	Instance string `json:"instance,omitempty"`
@@ -71,6 +80,10 @@ type Welcome struct {
 	CenterVersion string            `json:"centerVersion,omitempty"`
 	// Site is the UID of the child's SyncTarget at the parent. It stays when the site joins again.
 	Site string `json:"site,omitempty"`
+	// Name is the name of the child's SyncTarget, and Formerly are names that it had and that no other
+	// one has now.
+	Name     string   `json:"name,omitempty"`
+	Formerly []string `json:"formerly,omitempty"`
 	// Reports is the newest form of reports that the parent reads: store.ReportsWhole,
 	// store.ReportsShort.
 	Reports int `json:"reports,omitempty"`

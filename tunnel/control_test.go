@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
+
+	"skerry.dev/skerry/tunnel/lease"
 )
 
 // Whatever comes on the control stream is read or refused, and what is read is what is said again.
@@ -35,6 +37,8 @@ func FuzzControl(f *testing.F) {
 		again[CredentialStatus](t, payload)
 		again[ChildStatus](t, payload)
 		again[Wanted](t, payload)
+		again[lease.Request](t, payload)
+		again[lease.Answer](t, payload)
 	})
 }
 

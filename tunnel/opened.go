@@ -5,16 +5,19 @@ import (
 	"slices"
 )
 
-// Opened is which spaces may have rights at the sites below a relay: patterns of names, as in Allow.
+// Opened is which spaces may have rights, and webhooks, at the sites below a relay: patterns of
+// names, as in Allow.
 type Opened struct {
 	Controllers        []string `json:"controllers,omitempty"`
 	ClusterControllers []string `json:"clusterControllers,omitempty"`
+	Webhooks           []string `json:"webhooks,omitempty"`
 }
 
 // Equal reports whether o and other open the same.
 func (o Opened) Equal(other Opened) bool {
 	return slices.Equal(o.Controllers, other.Controllers) &&
-		slices.Equal(o.ClusterControllers, other.ClusterControllers)
+		slices.Equal(o.ClusterControllers, other.ClusterControllers) &&
+		slices.Equal(o.Webhooks, other.Webhooks)
 }
 
 // Add opens what another one opens, too. Its lists are sorted then.
@@ -22,7 +25,10 @@ func (o *Opened) Add(other Opened) {
 	for _, list := range []struct {
 		to   *[]string
 		from []string
-	}{{&o.Controllers, other.Controllers}, {&o.ClusterControllers, other.ClusterControllers}} {
+	}{
+		{&o.Controllers, other.Controllers}, {&o.ClusterControllers, other.ClusterControllers},
+		{&o.Webhooks, other.Webhooks},
+	} {
 		all := slices.Concat(*list.to, list.from)
 		slices.Sort(all)
 		*list.to = slices.Compact(all)
@@ -31,7 +37,7 @@ func (o *Opened) Add(other Opened) {
 
 // bounded returns what a parent accepts of o.
 func (o Opened) bounded() Opened {
-	boundLists(&o.Controllers, &o.ClusterControllers)
+	boundLists(&o.Controllers, &o.ClusterControllers, &o.Webhooks)
 	return o
 }
 

@@ -13,20 +13,27 @@ func TestOpened(t *testing.T) {
 	first := Opened{Controllers: []string{"shop", "bank"}}
 	all.Add(first)
 	all.Add(Opened{Controllers: []string{"shop"}, ClusterControllers: []string{"*"}})
-	want := Opened{Controllers: []string{"bank", "shop"}, ClusterControllers: []string{"*"}}
+	all.Add(Opened{Webhooks: []string{"shop"}})
+	want := Opened{
+		Controllers: []string{"bank", "shop"}, ClusterControllers: []string{"*"}, Webhooks: []string{"shop"},
+	}
 	if !reflect.DeepEqual(all, want) || !slices.Equal(first.Controllers, []string{"shop", "bank"}) || all.Equal(first) {
 		t.Errorf("%+v, and of one site %+v", all, first)
 	}
 	for range 2 * maxAllowed {
-		all.Controllers = append(all.Controllers, "x")
+		all.Controllers, all.Webhooks = append(all.Controllers, "x"), append(all.Webhooks, "x")
 	}
 	all.ClusterControllers = []string{strings.Repeat("x", maxAllowedText+1), "shop"}
 	got := (&SubtreeStatus{Opened: all}).bounded().Opened
-	if len(got.Controllers) != maxAllowed || !slices.Equal(got.ClusterControllers, []string{"shop"}) {
+	if len(got.Controllers) != maxAllowed || len(got.Webhooks) != maxAllowed ||
+		!slices.Equal(got.ClusterControllers, []string{"shop"}) {
 		t.Errorf("%d are taken, and %q", len(got.Controllers), got.ClusterControllers)
 	}
 	if a, b := (&SubtreeStatus{Opened: first}), (&SubtreeStatus{}); a.Equal(b) {
 		t.Error("what is opened is no news")
+	}
+	if hooks := (Opened{Webhooks: []string{"shop"}}); hooks.Equal(Opened{}) {
+		t.Error("opened webhooks are no news")
 	}
 }
 

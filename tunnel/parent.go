@@ -67,6 +67,7 @@ type ParentConfig struct {
 	Listener Listener
 	// Recheck has the child's reports compared when it is asked to. It may be nil.
 	Recheck *delta.Recheck
+	Lease   LeaseGranter // nil grants none
 	// Commands are sent to the child as they are put. It may be nil.
 	Commands *Commands
 	// Send are the options of Feed; nil means delta.Down with the FlowPolicy of the link.
@@ -75,6 +76,8 @@ type ParentConfig struct {
 	Use *LinkUse
 	// Shared renders the bodies of Feed once for all children; it may be nil.
 	Shared *delta.Shared
+	// Tracer follows entries of Feed that are sampled; it may be nil.
+	Tracer delta.Tracer
 	// Meter counts what crosses; it may be nil.
 	Meter *traffic.Meter
 	Log   *slog.Logger
@@ -146,6 +149,9 @@ func drainReason(err error) error {
 	return err
 }
 
+// childStreams is how many streams a child opens.
+const childStreams = 3
+
 type parent struct {
 	ParentConfig
 	conn              Conn
@@ -158,6 +164,7 @@ type parent struct {
 	parts             atomic.Int32
 	control           *control
 	desired, reported Stream
+	others            int // streams of another version
 	admission         Admission
 
 	commanding *ondemand.Job
@@ -178,6 +185,9 @@ func (p *parent) begin() error {
 	offOrders, offUse := p.Commands.changes.Subscribe(p.commanding.Kick), p.Use.changes.Subscribe(p.commanding.Kick)
 	p.unwatch = func() { offOrders(); offUse() }
 	p.commanding.Kick()
+	if p.Lease != nil && !welcome.RenewOnly {
+		p.Lease.Begin()
+	}
 	p.parts.Add(1)
 	go p.read()
 	if !welcome.RenewOnly {
@@ -237,6 +247,9 @@ func (p *parent) accept(ctx context.Context) error {
 		return err
 	}
 	if first[0] != wire.Version {
+		if p.others++; first[1] != kindControl && p.others < childStreams {
+			return nil // the child reads why it is refused from its control stream, which it opens last
+		}
 		p.control = newControl(s, p.Meter)
 		return p.refuse(
 			&Refused{
@@ -332,6 +345,8 @@ func (p *parent) heard(t wire.Type, payload []byte) error {
 		if p.Listener != nil {
 			p.Listener.Credentials(h)
 		}
+	case typeRequestLease:
+		return p.leaseRequested(payload)
 	case typeNotConnected:
 		return p.notConnected(payload)
 	case typeWanted:
@@ -360,7 +375,7 @@ func (p *parent) sign(ctx context.Context, csr []byte) certificate {
 // send keeps the child's copy of the desired state.
 func (p *parent) send() {
 	o := delta.Down(delta.LAN)
-	o.Policy, o.Shared = p.Use.down, p.Shared
+	o.Policy, o.Shared, o.Tracer = p.Use.down, p.Shared, p.Tracer
 	if p.Send != nil {
 		o = *p.Send
 	}

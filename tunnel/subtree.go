@@ -1,7 +1,6 @@
 package tunnel
 
 import (
-	"math"
 	"regexp"
 	"slices"
 )
@@ -14,7 +13,7 @@ type SubtreeStatus struct {
 	First []Trouble `json:"first,omitempty"`
 	// Reach is which of them are connected; nil from a relay that does not report it.
 	Reach *SubtreeReach `json:"reach,omitempty"`
-	// Opened is what any of them opens to controllers of spaces.
+	// Opened is what any of them opens to controllers and webhooks of spaces.
 	Opened Opened `json:"opened,omitzero"`
 }
 
@@ -57,7 +56,7 @@ var pathForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9/]*[a-z0-9])?$`)
 
 // bounded returns what a parent accepts of b.
 func (b *SubtreeStatus) bounded() *SubtreeStatus {
-	if b == nil || b.Troubled < 0 {
+	if b == nil || b.Troubled < 0 || b.Troubled > maxBelow {
 		return nil
 	}
 	out := &SubtreeStatus{Troubled: b.Troubled, Reach: b.Reach.bounded(), Opened: b.Opened.bounded()}
@@ -69,12 +68,16 @@ func (b *SubtreeStatus) bounded() *SubtreeStatus {
 	return out
 }
 
+// maxBelow bounds how many sites a relay may say it has: more relays than a center has can say so
+// and their sum still fits.
+const maxBelow = 1 << 20
+
 // latest is the last second that a Kubernetes time can represent.
 const latest = 253402300799
 
 // bounded returns what a parent accepts of r.
 func (r *SubtreeReach) bounded() *SubtreeReach {
-	if r == nil || r.Targets > math.MaxInt32 || r.Connected < 0 || r.Connected > r.Targets {
+	if r == nil || r.Targets > maxBelow || r.Connected < 0 || r.Connected > r.Targets {
 		return nil
 	}
 	out := &SubtreeReach{Targets: r.Targets, Connected: r.Connected}

@@ -40,6 +40,9 @@ func TestBelowIsBounded(t *testing.T) {
 		{"more connected than there are", &SubtreeStatus{Reach: &SubtreeReach{1, 2, nil}}, &SubtreeStatus{}},
 		{"fewer connected than none", &SubtreeStatus{Reach: &SubtreeReach{1, -1, nil}}, &SubtreeStatus{}},
 		{"more than can be", &SubtreeStatus{Reach: &SubtreeReach{1 << 31, 0, nil}}, &SubtreeStatus{}},
+		{"more in trouble than can be", &SubtreeStatus{Troubled: 1 << 31}, nil},
+		{"a number that hides those of others in a sum", &SubtreeStatus{Reach: &SubtreeReach{1<<31 - 1, 0, nil}},
+			&SubtreeStatus{}},
 		{"a long way", &SubtreeStatus{Troubled: 1,
 			First: []Trouble{{strings.Repeat("a/", maxTroublePath/2) + "a", CenterTrusted, "X"}}}, &SubtreeStatus{Troubled: 1}},
 	} {

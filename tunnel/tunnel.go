@@ -47,6 +47,8 @@ const Idle = 70 * time.Second
 type Identity struct {
 	// Target is the name of a child's SyncTarget, and empty for a parent.
 	Target string
+	// Certified is the name in the certificate, where that is another one: the SyncTarget was renamed.
+	Certified string
 	// Key is the SHA-256, in hex, of the public key (SubjectPublicKeyInfo). A site keeps its key
 	// for life.
 	Key string

@@ -55,11 +55,11 @@ func (a *Applier) Acting(c *target.Client, space, namespace string) *target.Clie
 }
 
 // admit gives spaces the rights that go with a Namespace or a definition that was just written. It
-// comes before that is recorded, so that a crash repeats it; what the site's admin takes away later
-// stays away.
+// comes before that is recorded, so that a crash repeats it, also where the search after the crash has
+// found the object; what the site's admin takes away later stays away.
 func (a *Applier) admit(ctx context.Context, t *task, created bool) error {
 	switch class := t.Key.Class(); {
-	case !a.Impersonate, !a.sealed(), class == store.ClassOther, t.record.UID != "":
+	case !a.Impersonate, !a.sealed(), class == store.ClassOther, t.record.UID != "" && !found(t.record):
 		return nil
 	case class == store.ClassCRD && created:
 		return a.admitDefinitions(ctx, t.client, t.Key)
@@ -78,6 +78,10 @@ func (a *Applier) admit(ctx context.Context, t *task, created bool) error {
 	}
 	return t.client.Bind(ctx, t.Key.Space, t.at.Name)
 }
+
+// found reports whether a record is of the search for the target's objects, which knows what is there
+// and not what was written last.
+func found(r inventory.Record) bool { return r.Applied == (store.Hash{}) && r.Owned == 0 }
 
 // workloadRules are rules about the workload kinds of Kubernetes, without verbs.
 func workloadRules() (rules []target.Rule) {

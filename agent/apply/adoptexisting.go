@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"strings"
 
+	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -105,6 +106,10 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 	if a.sealed() {
 		if err := a.Site.Policy().TakeOver(t.Key.Group, t.Key.Resource); err != nil {
 			return err
+		}
+		if protected(t.at) { // the Service of the cluster's API, for example
+			return &policy.Refusal{Reason: policy.ReasonTakeOver,
+				Message: "the cluster made the object for itself, and nobody takes it over; choose another name"}
 		}
 	}
 	if t.policy.takesOver() {

@@ -11,7 +11,9 @@ import (
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/agent/variants"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/tracing"
 )
 
 // Workers is how many objects are written at the same time.
@@ -40,6 +42,28 @@ type Reports interface {
 	Removing(k store.Key)
 	// Removed is called when the object is gone from the target and from the desired state.
 	Removed(k store.Key)
+}
+
+// Variants renders what the target gets. variants.Rules implements it.
+type Variants interface {
+	// Load reads the rules of the desired copy.
+	Load() error
+	// Note marks a rule as changed; it does no I/O. Refresh reads it again, and lists the objects
+	// that it may concern.
+	Note(rule store.Key)
+	Refresh(rule store.Key) ([]store.Key, error)
+	// Touches reports whether rules may change an object. In lists the objects of a namespace for
+	// which the labels of the Namespace matter.
+	Touches(k store.Key) bool
+	In(space, namespace string) []store.Key
+	// Waiting names a Customizer that may change an object and for which done is false.
+	Waiting(k store.Key, done func(rule store.Key, hash store.Hash) bool) (string, error)
+	// Render makes the variant of an object. variants.ErrUnknown says that it has to wait.
+	Render(k store.Key, body []byte) (variants.Variant, error)
+	// Done is told that an object is as desired, or what the target says of the variant that these
+	// Customizers made. Forget is told that it is no longer desired.
+	Done(k store.Key, by []string, why *store.ReportError)
+	Forget(k store.Key)
 }
 
 // PodAPI gives the pods of workloads the API of their space.
@@ -79,8 +103,15 @@ type Config struct {
 	Inventory *inventory.Inventory
 	Clients   *target.Clients
 	Reports   Reports
-	// Relay is true when the target is a center's own API. Nothing runs there, so nothing is
-	// autoscaled there.
+	// Variants has the Customizers. A relay's are objects of its own spaces; it renders none.
+	Variants Variants
+	// Self are the names by which the parent knows this target, the present one first, none while that
+	// is not known. What is shared out among targets waits for it.
+	Self func() []string
+	// Whole reports whether the desired copy is known to lack nothing; nil says that it is.
+	Whole func() bool
+	// Relay is true when the target is a center's own API. Nothing runs there: its own sites decide
+	// what is allowed, which replicas there are, and what Customizers change.
 	Relay bool
 	// Site decides what is allowed. It is nil for a relay, whose own sites decide.
 	Site Site
@@ -89,10 +120,14 @@ type Config struct {
 	Impersonate bool
 	// PodAPI keeps what pods need that use the API of their space; nil for a relay, whose own sites
 	// keep it.
-	PodAPI   PodAPI
+	PodAPI PodAPI
+	// Lease says what must not run now; nil stops nothing.
+	Lease    Lease
 	Guard    Guard
 	Listener Listener
-	Log      *slog.Logger
+	// Trace follows tries to write what belongs to a trace; nil follows none.
+	Trace *tracing.Follower
+	Log   *slog.Logger
 }
 
 // Applier makes the target match the desired state.
@@ -101,10 +136,12 @@ type Applier struct {
 	queue          *queue
 	drifts         drifts
 	conflicts      conflictBackoff
+	cronStops      sync.Map // by the keys of CronJobs that are stopped, since when: time.Time
 	pendingDeletes pendingDeletes
 	denials        denials
 	accounts       accounts
 	mirrors        mirrors
+	hosts          hosts
 	finished       chan store.Entry
 
 	unrecorded checklist // entries of the start that may be on the target without a record
@@ -121,6 +158,11 @@ func New(c Config) *Applier {
 // Changed queues keys whose entries were committed to the desired copy. It does no I/O and never
 // waits.
 func (a *Applier) Changed(keys []store.Key) {
+	for _, k := range keys {
+		if k.Renders() {
+			a.Variants.Note(k) // before any object of the same batch
+		}
+	}
 	for _, k := range keys {
 		a.conflicts.allow(k)
 		if policy.IsWebhooks(k.Group, k.Resource) {
@@ -168,6 +210,9 @@ func (a *Applier) Run(ctx context.Context) error {
 
 // compare queues what the target lacks according to the inventory.
 func (a *Applier) compare() error {
+	if err := a.Variants.Load(); err != nil {
+		return err
+	}
 	unrecorded := map[store.Key]bool{}
 	var open []store.Key
 	err := a.Desired.Each(func(e store.Entry) error {
@@ -178,9 +223,11 @@ func (a *Applier) compare() error {
 		}
 		if !e.Tombstone && known && r.Applied == e.Hash && r.UID != "" {
 			a.Reports.Applied(e.Key, r, nil)
-			return nil
+			if r.Variant == (store.Hash{}) && (a.Relay || !a.Variants.Touches(e.Key)) {
+				return nil
+			}
 		}
-		if !e.Tombstone && !known {
+		if !e.Tombstone && !known && !a.isRule(e.Key) {
 			unrecorded[e.Key] = true
 		}
 		open = append(open, e.Key)
@@ -215,9 +262,12 @@ func (a *Applier) one(ctx context.Context, k store.Key) bool {
 		return false
 	}
 	began := time.Now()
+	ctx, traced := a.Trace.Apply(ctx, e)
 	switch {
 	case err != nil:
 		err = fmt.Errorf("read desired entry: %w", err)
+	case a.isRule(k):
+		err = a.rule(ctx, k, e, ok)
 	case !ok, e.UnknownBody && !e.Tombstone: // nothing is known that could be done
 	case e.Tombstone && a.Guard != nil && a.Guard.Holds(e):
 	case e.Tombstone:
@@ -226,6 +276,7 @@ func (a *Applier) one(ctx context.Context, k store.Key) bool {
 		err = a.apply(ctx, e)
 		a.settleWebhooks(k, err)
 	}
+	traced(err)
 	var later *laterError
 	waits := errors.As(err, &later)
 	if a.Listener != nil && ctx.Err() == nil {

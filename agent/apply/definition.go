@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -17,9 +18,14 @@ import (
 
 // permitDefinition returns why a CustomResourceDefinition is not applied.
 func (a *Applier) permitDefinition(ctx context.Context, t *task, p *policy.Policy) error {
-	_, group, _ := strings.Cut(t.Key.Name, ".")
+	plural, group, _ := strings.Cut(t.Key.Name, ".")
 	annotations := t.head.Metadata.Annotations
-	if err := errors.Join(p.Kind(t.Key.Group, t.Key.Resource, false), p.Conversion(t.Body)); err != nil {
+	if err := errors.Join(
+		p.Kind(t.Key.Group, t.Key.Resource, false), p.DefinitionOf(group, plural), p.Conversion(t.Body),
+	); err != nil {
+		return err
+	}
+	if err := a.keptDefinition(ctx, t, p, group); err != nil {
 		return err
 	}
 	if err := p.Definition(group, annotations, false); err != nil || p.Definition(group, annotations, true) == nil {
@@ -30,6 +36,45 @@ func (a *Applier) permitDefinition(ctx context.Context, t *task, p *policy.Polic
 		return err
 	}
 	return p.Definition(group, annotations, len(versions) > 0 && !a.definesGroup(group))
+}
+
+// keptDefinition refuses a definition in a group that the site keeps for other spaces, unless it
+// shares one that is there. Where the site keeps the group for nobody, it refuses to change a definition that
+// other spaces share and want otherwise: their objects would change with it.
+func (a *Applier) keptDefinition(ctx context.Context, t *task, p *policy.Policy, group string) error {
+	mine, kept := p.KeepsDefinitions(t.Key.Space, group)
+	switch {
+	case kept && (t.record.UID == "" || t.record.Created):
+		found, err := a.find(ctx, t.client, t.resource, t.at, false)
+		if err != nil || found != nil && found.OriginSpace() != t.Key.Space {
+			return err
+		}
+		return &policy.Refusal{Reason: policy.ReasonDefinition, Message: fmt.Sprintf("the site keeps definitions in the "+
+			"API group %q for another space (allow.definitions in the agent's configuration); ask its admin, or place "+
+			"the space elsewhere", group)}
+	case mine || !t.record.Created || t.record.UID == "":
+		return nil
+	}
+	for _, k := range a.sharing(t.Key) {
+		e, ok, err := a.Desired.Get(k)
+		if err != nil {
+			return fmt.Errorf("read the definition of a space that shares it: %w", err)
+		}
+		if ok && !e.Tombstone && !equalSpecs(e.Body, t.Body) {
+			return &policy.Refusal{Reason: policy.ReasonDefinition, Message: fmt.Sprintf("space %q shares definition %s at "+
+				"this site and has another version of it; it is changed when both are equal, or when the site keeps the "+
+				"group for space %q (allow.definitions: [%s=%s])", k.Space, t.Key.Name, t.Key.Space, t.Key.Space, group)}
+		}
+	}
+	return nil
+}
+
+// equalSpecs reports whether two definitions, as JSON, say the same.
+func equalSpecs(a, b []byte) bool {
+	var one, other struct {
+		Spec any `json:"spec"`
+	}
+	return json.Unmarshal(a, &one) == nil && json.Unmarshal(b, &other) == nil && reflect.DeepEqual(one.Spec, other.Spec)
 }
 
 // definesGroup reports whether the target serves a group by definitions that came from spaces.
@@ -63,6 +108,7 @@ func (a *Applier) adoptDefinition(ctx context.Context, t *task, found *target.Ob
 			return fmt.Errorf("compare with the definition that is there: %w", err)
 		}
 		if !reflect.DeepEqual(would["spec"], whole["spec"]) {
+			a.queue.kick(func(k store.Key) bool { return k.Name == t.Key.Name && k.Space == space }) // it may wait for this one
 			return &policy.Refusal{
 				Reason: policy.ReasonDefinition,
 				Message: fmt.Sprintf("space %q and space %q have different definitions named %s, and the site "+
@@ -124,15 +170,17 @@ func (a *Applier) checkDefinition(ctx context.Context, t *task) error {
 }
 
 // sharers queues the spaces that share a definition that was written.
-func (a *Applier) sharers(k store.Key) {
-	var others []store.Key
+func (a *Applier) sharers(k store.Key) { a.Rewound(a.sharing(k)) }
+
+// sharing lists the definitions of other spaces that are one with this one.
+func (a *Applier) sharing(k store.Key) (others []store.Key) {
 	a.Inventory.Any(func(other store.Key, r inventory.Record) bool {
 		if other.Name == k.Name && other.Space != k.Space && other.Class() == store.ClassCRD && !r.Created {
 			others = append(others, other)
 		}
 		return false
 	})
-	a.Rewound(others)
+	return others
 }
 
 func isNotThere(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }

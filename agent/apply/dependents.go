@@ -56,12 +56,25 @@ func (a *Applier) markDependent(
 	at store.Key,
 	o *target.Object,
 ) error {
+	return a.annotateDependent(ctx, c, r, at, o, target.AnnotationOrphanOf, at.Space,
+		"an object that stays without its owner is not marked; it will keep its namespace on the target")
+}
+
+// annotateDependent annotates an object that stays when its owner at the key at goes. A refusal of the
+// target is logged as this and is no error.
+func (a *Applier) annotateDependent(
+	ctx context.Context,
+	c *target.Client,
+	r target.Resource,
+	at store.Key,
+	o *target.Object,
+	name, value, refused string,
+) error {
 	k := store.Key{Space: at.Space, Group: r.Group, Resource: r.Plural, Namespace: at.Namespace, Name: o.Metadata.Name}
-	err := a.writer(c, k).Annotate(ctx, r, o, target.AnnotationOrphanOf, at.Space)
+	err := a.writer(c, k).Annotate(ctx, r, o, name, value)
 	switch {
 	case apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
-		a.Log.Warn("an object that stays without its owner is not marked; it will keep its namespace on the target",
-			"key", k, "err", err)
+		a.Log.Warn(refused, "key", k, "err", err)
 		return nil
 	case err != nil && !apierrors.IsNotFound(err):
 		return fmt.Errorf("mark %s, which stays without its owner: %w", k, err)

@@ -14,7 +14,8 @@
 //
 //  1. Changed puts it into the keyed queue. Kinds go in the order CustomResourceDefinition,
 //     Namespace, everything else. Deletions go last, in the reverse order.
-//  2. A worker compares the entry with the inventory. An equal hash ends here.
+//  2. A worker renders the target's variant of the entry (package variants), and compares both with
+//     the inventory. Equal hashes end here. An object for which a Customizer fails stays as it is.
 //  3. The site's policy permits or refuses it, if the target has one.
 //  4. One PATCH, conditional on the recorded UID, or on the absence of an object of this name.
 //  5. The answer updates the inventory and is reported. An error is classified (reason.go):
@@ -69,7 +70,8 @@
 // the object's present value, because an apply without it would remove it. When the autoscaler
 // goes, replicas stay until the object changes. A kubectl scale on the target is drift. An autoscaler
 // leaves a workload with zero replicas alone, so the object decides whether it has zero or some,
-// unless minReplicas is zero. A relay retains no replicas: what runs, runs below it.
+// unless minReplicas is zero. At a relay the autoscaler is the space's, and the relay's own center
+// writes what it has set below. Of an autoscaler that was placed there the replicas are reported.
 //
 // # Objects that exist already
 //

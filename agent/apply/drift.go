@@ -8,6 +8,7 @@ import (
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
 )
 
 // errGone is the reason to drop a record whose object is not there.
@@ -89,7 +90,7 @@ func (a *Applier) lost(ctx context.Context, t *task, live *target.Object, whole 
 	all := live.Lost(desired)
 	scaled := false
 	for _, l := range all {
-		scaled = scaled || l.Path == ".spec.replicas"
+		scaled = scaled || l.Path == ".spec.replicas" || !tunnel.BuiltInGroup(t.Key.Group)
 	}
 	pointers, err := a.retainedFields(ctx, t, live, scaled)
 	if err != nil {
@@ -112,13 +113,15 @@ func (a *Applier) accept(t *task, live *target.Object, owned uint64) {
 	a.drifts.close(t.Key)
 	var r inventory.Record
 	if a.Inventory.Update(t.Key, func(now inventory.Record) (inventory.Record, bool) {
-		now.Owned, now.Autoscaled = owned, t.record.Autoscaled
+		now.Owned = owned
+		now.Autoscaled, now.OwnAutoscaler = t.record.Autoscaled, t.record.OwnAutoscaler
+		now.ScalePath = t.record.ScalePath
 		if owned == live.OwnedSum() {
 			now.ResourceVersion = live.Metadata.ResourceVersion
 		}
 		r = now
 		return now, now.UID == t.record.UID
 	}) {
-		a.Reports.Applied(t.Key, r, nil)
+		a.Reports.Applied(t.Key, r, live)
 	}
 }

@@ -80,16 +80,17 @@ const kindsAtOnce = 16
 // foreignInNamespace looks for objects that neither we nor the target's own controllers made.
 func (a *Applier) foreignInNamespace(ctx context.Context, c *target.Client, at store.Key) error {
 	namespace := at.Name
-	resources, err := c.NamespacedResources(ctx)
+	served, err := c.Served(ctx)
 	if err != nil {
 		return fmt.Errorf("look for leftovers in namespace %s: %w", namespace, err)
 	}
-	left := &foreignContentsError{}
+	left, of := &foreignContentsError{}, ofCluster(served)
 	var mu sync.Mutex // held for left
 	lists, listing := errgroup.WithContext(ctx)
 	lists.SetLimit(kindsAtOnce)
-	for _, r := range resources {
-		if ownedByTarget(r) {
+	for i := range served {
+		r := served[i].Resource
+		if !served[i].Namespaced || ownedByTarget(r) {
 			continue
 		}
 		lists.Go(func() error {
@@ -97,7 +98,7 @@ func (a *Applier) foreignInNamespace(ctx context.Context, c *target.Client, at s
 				listing,
 				target.Listing{Resource: r, Namespace: namespace, MetadataOnly: true},
 				func(o *target.Object) error {
-					if made(r, o) || o.Metadata.Annotations[target.AnnotationOrphanOf] == at.Space {
+					if made(r, o, of) || o.Metadata.Annotations[target.AnnotationOrphanOf] == at.Space {
 						return nil
 					}
 					mu.Lock()
@@ -168,11 +169,34 @@ func ownedByTarget(r target.Resource) bool {
 		r.Group == "metrics.k8s.io"
 }
 
-// made reports whether the target itself made the object: it has an owner, or every namespace has
-// one.
-func made(r target.Resource, o *target.Object) bool {
+// ofCluster are the kinds of objects that are in no namespace, as owners name them, by group.
+func ofCluster(served []target.Served) map[[2]string]bool {
+	out := map[[2]string]bool{}
+	for i := range served {
+		if !served[i].Namespaced {
+			out[[2]string{served[i].Group, served[i].Kind}] = true
+		}
+	}
+	return out
+}
+
+// ownedInside reports whether an owner of the object is in its namespace, where it is looked at
+// itself. An operator of the site may own a whole namespace by an object of the cluster.
+func ownedInside(o *target.Object, ofCluster map[[2]string]bool) bool {
+	return slices.ContainsFunc(o.Metadata.OwnerReferences, func(owner target.Owner) bool {
+		group, _, found := strings.Cut(owner.APIVersion, "/")
+		if !found {
+			group = ""
+		}
+		return !ofCluster[[2]string{group, owner.Kind}]
+	})
+}
+
+// made reports whether the target itself made the object: it has an owner in its namespace, or every
+// namespace has one. ofCluster are the kinds of owners that are in none.
+func made(r target.Resource, o *target.Object, ofCluster map[[2]string]bool) bool {
 	switch {
-	case len(o.Metadata.OwnerReferences) > 0, target.IsSpaceAccess(r, o), target.IsGatewayObject(o):
+	case ownedInside(o, ofCluster), target.IsSpaceAccess(r, o), target.IsGatewayObject(o):
 		return true
 	case r.Group == "" && r.Plural == "serviceaccounts":
 		return o.Metadata.Name == "default"

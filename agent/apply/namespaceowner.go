@@ -106,7 +106,16 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 		err = a.projectsOwnToken(ctx, t, p)
 	}
 	if err == nil {
+		err = a.mountsInline(ctx, t, p)
+	}
+	if err == nil {
 		err = a.lacksClass(ctx, t, p)
+	}
+	if err == nil {
+		err = a.alias(ctx, t, p)
+	}
+	if err == nil {
+		err = a.expose(ctx, t, p)
 	}
 	return err
 }
@@ -123,6 +132,9 @@ func (a *Applier) namespaceBody(t *task, p *policy.Policy) error {
 	}
 	metadata, _ := o["metadata"].(map[string]any)
 	labels := p.Labels(t.Key.Space, t.head.Metadata.Labels)
+	notes := p.Annotations(t.head.Metadata.Annotations)
+	delete(notes, target.AnnotationExisted) // whoever says so would leave the namespace behind, without a level
+	metadata["annotations"] = notes
 	if t.existed {
 		labels = map[string]string{policy.LevelLabel: labels[policy.LevelLabel]}
 		annotations := map[string]any{target.AnnotationExisted: "true"}
@@ -191,6 +203,9 @@ func (a *Applier) inspect(ctx context.Context, t *task, is *policy.Existing) err
 	return nil
 }
 
+// namespaces is the resource of Namespaces.
+var namespaces = target.Resource{Version: "v1", Plural: "namespaces"}
+
 // releaseNamespace gives back a namespace that was there before: all that we had set on it is taken
 // off.
 func (a *Applier) releaseNamespace(
@@ -209,7 +224,7 @@ func (a *Applier) releaseNamespace(
 	body := fmt.Appendf(nil, `{"apiVersion":"v1","kind":"Namespace","metadata":{"name":%q}}`, at.Name)
 	_, _, err := c.Apply(
 		ctx,
-		target.Resource{Version: "v1", Plural: "namespaces"},
+		namespaces,
 		"",
 		at.Name,
 		body,

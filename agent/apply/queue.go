@@ -13,7 +13,7 @@ import (
 
 // Levels are the order in which ready keys are handed out: application in the order of classes,
 // then deletion in reverse.
-const levels = 6
+const levels = 8
 
 func level(k store.Key, tombstone bool) int {
 	class := int(k.Class())

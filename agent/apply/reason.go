@@ -12,6 +12,7 @@ import (
 	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/variant"
 )
 
 // maxMessage bounds the text of a report, in bytes.
@@ -45,9 +46,16 @@ func classify(err error) failure {
 	var wrong *policyError
 	var awaited *deletingError
 	var site *policy.Refusal
+	var ending *endingNamespaceError
+	var variety *variant.Error
+	var ruled *ruleError
 	passing := failure{patience: 3, base: soon, limit: soonLimit}
 	refusal := failure{base: slow, limit: slowLimit}
 	switch {
+	case errors.As(err, &variety):
+		return refusal.says(variety.Reason(), err)
+	case errors.As(err, &ruled):
+		return passing.says("CustomizerMissing", err)
 	case errors.As(err, &changed):
 		return passing.says("Conflict", err)
 	case errors.As(err, &awaited) && len(awaited.finalizers) > 0:
@@ -75,7 +83,7 @@ func classify(err error) failure {
 		return passing.says("NotServed", err)
 	case missingNamespace(err):
 		return passing.says("NamespaceMissing", err)
-	case apierrors.HasStatusCause(err, "NamespaceTerminating"):
+	case errors.As(err, &ending), terminating(err):
 		return passing.says("NamespaceTerminating", err)
 	case accountRefused(err):
 		passing.patience, passing.limit = 6, slowLimit
@@ -86,7 +94,7 @@ func classify(err error) failure {
 		return refusal.says("QuotaExceeded", err)
 	case apierrors.IsForbidden(err):
 		return refusal.says("Forbidden", err)
-	case apierrors.IsInvalid(err),
+	case apierrors.IsInvalid(err), notInSchema(err),
 		apierrors.IsBadRequest(err),
 		apierrors.IsRequestEntityTooLargeError(err),
 		apierrors.IsMethodNotSupported(err):
@@ -104,6 +112,15 @@ func classify(err error) failure {
 		return passing.says("Unavailable", err)
 	}
 }
+
+// notInSchema reports whether the target does not know a field of the object. It answers a
+// server-side apply with 500 then, and always will.
+func notInSchema(err error) bool {
+	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed to create typed patch object")
+}
+
+// terminating reports whether the target answered that the namespace of the object is being deleted.
+func terminating(err error) bool { return apierrors.HasStatusCause(err, "NamespaceTerminating") }
 
 func transient(err error) bool {
 	return apierrors.IsServerTimeout(err) || apierrors.IsTimeout(err) || apierrors.IsTooManyRequests(err) ||
@@ -137,6 +154,10 @@ func (f failure) says(reason string, err error) failure {
 	}
 	if len(message) > maxMessage {
 		message = strings.ToValidUTF8(message[:maxMessage], "") + "..."
+	}
+	var varied *variedError
+	if errors.As(err, &varied) && !strings.HasSuffix(message, varied.words()) {
+		message += varied.words()
 	}
 	f.report = store.ReportError{Reason: reason, Message: message}
 	return f

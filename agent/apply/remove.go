@@ -46,6 +46,35 @@ func deleting(live *target.Object) error {
 	return d
 }
 
+// endingNamespaceError says that nothing can be written in a namespace, since it is being deleted: by
+// somebody else, or because nothing was placed there any more.
+type endingNamespaceError struct {
+	name string
+	left []string // what the deletion waits for, in the target's words
+}
+
+// Error says what the deletion waits for.
+func (e *endingNamespaceError) Error() string {
+	text := "the namespace " + e.name + " is being deleted on the target; this object is written when it is gone"
+	if len(e.left) > 0 {
+		text += "; the deletion waits: " + strings.Join(e.left, "; ")
+	}
+	return text
+}
+
+// ending returns why nothing can be written in the namespace of an object: it is being deleted. It is
+// nil when it is not, or when that cannot be read.
+func (a *Applier) ending(ctx context.Context, t *task) error {
+	if t.client == nil || t.at.Namespace == "" {
+		return nil
+	}
+	ns, err := a.find(ctx, t.client, namespaces, store.Key{Name: t.at.Namespace}, false)
+	if err != nil || ns == nil || ns.Metadata.DeletionTimestamp == "" {
+		return nil
+	}
+	return &endingNamespaceError{t.at.Namespace, remaining(ns.Status)}
+}
+
 // remaining is what a Namespace says is left in it.
 func remaining(status json.RawMessage) (left []string) {
 	var s struct {
@@ -79,7 +108,7 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 	if !known { // a crash may have lost the record
 		r = inventory.Record{Created: true, APIVersion: was.APIVersion, OriginUID: was.OriginUID()}
 	}
-	how, at := removal(e, &was), a.mappingOf(e.Key, r, &was).KeyThere(e.Key)
+	how, at := removal(e, &was), a.Clients.KeyThere(a.mappingOf(e.Key, r, &was), e.Key)
 	switch {
 	case r.OriginUID == "":
 		return a.finish(ctx, e, "nothing is applied")
@@ -117,11 +146,19 @@ func (a *Applier) carryOut(
 		how = removal(e, live) // all that was found of it after a loss is the object itself
 	}
 	switch {
+	case done == lost && how != store.RemoveOrphan:
+		if err := a.markClaimsOfGone(ctx, c, e, at); err != nil {
+			return err
+		}
+		return a.finish(ctx, e, done)
 	case done != "":
 		return a.finish(ctx, e, done)
 	case err != nil:
 		return err
 	case how == store.RemoveOrphan:
+		if err := a.disownClaims(ctx, c, at, live); err != nil {
+			return err
+		}
 		if _, err := a.writer(c, e.Key).Release(ctx, resource, live); err != nil {
 			return fmt.Errorf("release: %w", err)
 		}
@@ -134,6 +171,9 @@ func (a *Applier) carryOut(
 		return err
 	}
 	if err := a.foreignContents(ctx, c, at); err != nil {
+		return err
+	}
+	if err := a.markClaims(ctx, c, e.Key, at, live.Spec); err != nil {
 		return err
 	}
 	if how == store.RemoveKeepDependents {
@@ -230,6 +270,9 @@ func (a *Applier) delete(
 	return gone, err
 }
 
+// lost is why nothing is left to do where the target has no object of the name.
+const lost = "gone"
+
 // ours reads the object of a record, or tells why nothing is left to do. An object with another UID
 // than the record's is ours when it carries the origin UID of the same source: a crash lost the record of
 // its making.
@@ -247,7 +290,7 @@ func (a *Applier) ours(
 	case err != nil:
 		return nil, "", err
 	case live == nil:
-		return nil, "gone", nil
+		return nil, lost, nil
 	case live.OriginUID() != r.OriginUID || live.OriginSpace() != at.Space:
 		return nil, "the object of this name is not ours", nil
 	default:
@@ -258,6 +301,7 @@ func (a *Applier) ours(
 // finish ends the life of a key: its record goes, and its tombstone after that.
 func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.Log.Debug("deletion done", "key", e.Key, "how", why)
+	a.exposesNothing(e.Key)
 	a.Inventory.Delete(e.Key)
 	a.mirrors.drop(e.Key)
 	a.remirror(e.Key)
@@ -265,6 +309,7 @@ func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.drifts.close(e.Key)
 	a.conflicts.end(e.Key)
 	a.Reports.Removed(e.Key)
+	a.Variants.Forget(e.Key)
 	a.denials.clear(e.Key)
 	if e.Key.Class() != store.ClassOther { // another space may wait for the name
 		a.queue.kick(func(k store.Key) bool {

@@ -7,6 +7,7 @@ import (
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/agent/variants"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
 )
@@ -31,7 +32,10 @@ func TestNothingIsLeftOfWhatIsRemoved(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := New(Config{Inventory: known, Reports: noReports{}, Log: slog.New(slog.DiscardHandler)})
+	a := New(Config{
+		Inventory: known, Reports: noReports{}, Variants: variants.New(variants.Config{}),
+		Log: slog.New(slog.DiscardHandler),
+	})
 	k := key("configmaps", "n", "a")
 	known.Put(k, inventory.Record{UID: "1"})
 	a.drifts.record(k, 7)
@@ -54,7 +58,10 @@ func (wanted) Get(k store.Key) (store.Entry, bool, error) {
 
 // What is desired again by the time that its deletion would be asked for is not deleted.
 func TestWhatIsDesiredAgainIsNotDeleted(t *testing.T) {
-	a := New(Config{Desired: wanted{}, Reports: noReports{}, Log: slog.New(slog.DiscardHandler)})
+	a := New(Config{
+		Desired: wanted{}, Reports: noReports{}, Variants: variants.New(variants.Config{}),
+		Log: slog.New(slog.DiscardHandler),
+	})
 	k := key("configmaps", "n", "a")
 	gone, err := a.delete(
 		t.Context(),

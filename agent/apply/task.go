@@ -8,6 +8,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -16,16 +17,19 @@ import (
 // it goes.
 type task struct {
 	store.Entry
+	variant  store.Hash // of Body, where Customizers made it
 	head     target.Object
 	policy   syncPolicy
 	record   inventory.Record // the zero Record when there is none
 	client   *target.Client   // reads
 	writer   *target.Client   // writes, for the space or for the agent itself
 	resource target.Resource
-	mapping  target.Mapping // of the space's namespaces, there
-	at       store.Key      // the key in the names of the target
-	existed  bool           // a Namespace that was there before its space took it
-	left     []string       // webhooks that the site does not call, and why
+	mapping  target.Mapping  // of the space's namespaces, there
+	at       store.Key       // the key in the names of the target
+	existed  bool            // a Namespace that was there before its space took it
+	stopped  bool            // it must not run, see Lease
+	exposed  *policy.Exposed // what it takes from the network of the site, where it does
+	left     []string        // webhooks that the site does not call, and why
 }
 
 // decode reads what an entry says.

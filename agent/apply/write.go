@@ -11,6 +11,7 @@ import (
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/agent/variants"
 	"skerry.dev/skerry/store"
 )
 
@@ -33,9 +34,37 @@ func (c *changedError) Unwrap() error { return c.error }
 // apply brings a live entry to the target.
 func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	r, known := a.Inventory.Get(e.Key)
-	same := known && r.Applied == e.Hash
+	v, err := a.vary(e, r)
+	if err != nil {
+		return err
+	}
+	stopped, err := a.stop(e, r, &v)
+	if err != nil {
+		return err
+	}
+	e.Body = v.Body
+	bring := a.bring
+	if isCron(e.Key) && a.Lease != nil && !a.Relay {
+		bring = a.bringCron
+	}
+	err = bring(ctx, e, r, known, v, stopped)
+	a.varied(e.Key, v, err)
+	if err == nil {
+		a.tellStopped(e, r, v, stopped)
+	}
+	if err != nil && len(v.By) > 0 {
+		err = &variedError{v.By, err}
+	}
+	return err
+}
+
+// bring brings the variant of a live entry to the target. A stopped one must not run there.
+func (a *Applier) bring(
+	ctx context.Context, e store.Entry, r inventory.Record, known bool, v variants.Variant, stopped bool,
+) error {
+	same := known && r.Applied == e.Hash && r.Variant == v.Hash
 	open, told := a.drifts.open(e.Key)
-	there := same && r.UID != "" && !a.pendingDeletes.has(e.Key, r.UID)
+	there := same && r.UID != "" && !(stopped && e.Key.Resource == "pods") && !a.pendingDeletes.has(e.Key, r.UID)
 	if there && told {
 		return nil // its report stays
 	}
@@ -46,16 +75,26 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 		a.Reports.Applied(e.Key, r, nil)
 		return nil
 	}
-	t := &task{Entry: e, record: r}
+	t := &task{Entry: e, record: r, variant: v.Hash}
 	err := t.decode()
 	if err == nil {
 		err = a.locate(t)
 	}
+	if err == nil && stopped {
+		t.policy.RetainFields, t.policy.WhenDrifted, t.stopped = nil, "", true
+	}
+	if err == nil && stopped && e.Key.Resource == "pods" {
+		return a.stopPod(ctx, t)
+	}
 	if err == nil {
 		err = a.ensure(ctx, t, same)
 	}
-	if accountRefused(err) {
-		err = errors.Join(err, a.mendAccount(ctx, t))
+	if accountRefused(err) || terminating(err) {
+		if why := a.ending(ctx, t); why != nil {
+			err = why
+		} else if accountRefused(err) {
+			err = errors.Join(err, a.mendAccount(ctx, t))
+		}
 	}
 	var refused *policy.Refusal
 	if e.Key.Class() == store.ClassNamespace && errors.As(err, &refused) {
@@ -237,9 +276,11 @@ func (a *Applier) written(ctx context.Context, t *task, live *target.Object, cre
 // record records and reports what the target has now, and wakes what waited for it.
 func (a *Applier) record(t *task, live *target.Object, created bool) {
 	r := inventory.Record{
-		UID: live.Metadata.UID, Applied: t.Hash, Generation: t.Generation, TargetGeneration: live.Metadata.Generation,
+		UID: live.Metadata.UID, Applied: t.Hash, Variant: t.variant,
+		Generation: t.Generation, TargetGeneration: live.Metadata.Generation,
 		ResourceVersion: live.Metadata.ResourceVersion, Owned: live.OwnedSum(), Created: created,
-		Autoscaled: t.record.Autoscaled,
+		Autoscaled: t.record.Autoscaled, OwnAutoscaler: t.record.OwnAutoscaler,
+		ScalePath:  t.record.ScalePath,
 		Finished:   t.record.Finished && t.record.UID == live.Metadata.UID,
 		APIVersion: t.head.APIVersion, Kind: t.head.Kind, OriginUID: t.head.OriginUID(), Prefix: string(t.mapping),
 		Account: t.head.Metadata.Annotations[store.PodAPI],
@@ -248,6 +289,7 @@ func (a *Applier) record(t *task, live *target.Object, created bool) {
 		r.Applied = store.Hash{} // looked at again by the next start, which tells it again
 	}
 	a.Inventory.Put(t.Key, r)
+	a.exposedNow(t)
 	a.remirror(t.Key)
 	a.drifts.close(t.Key)
 	a.Reports.Applied(t.Key, r, live)
@@ -255,6 +297,9 @@ func (a *Applier) record(t *task, live *target.Object, created bool) {
 	switch {
 	case t.Key.Class() == store.ClassNamespace:
 		a.denials.clear(t.Key)
+		for _, k := range a.Variants.In(t.Key.Space, t.Key.Name) {
+			a.queue.add(k, false)
+		}
 		a.queue.kick(func(k store.Key) bool { return k.Space == t.Key.Space && k.Namespace == t.Key.Name })
 	case t.Key.Group == "" && t.Key.Resource == "serviceaccounts":
 		a.queue.kick(func(k store.Key) bool { return k.Space == t.Key.Space && k.Namespace == t.Key.Namespace })

@@ -136,8 +136,9 @@ func Open(cfg Config) (*Guard, error) {
 func (b *Guard) Bind(queue Queue) { b.queue = queue }
 
 // counts reports whether an entry takes something away without an admin or user having intended it.
+// A rule takes nothing away: what it changed stays.
 func counts(e store.Entry) bool {
-	return e.Tombstone && !e.Intended && e.Removal != store.RemoveOrphan
+	return e.Key.Class() != store.ClassRule && e.Tombstone && !e.Intended && e.Removal != store.RemoveOrphan
 }
 
 // Holds reports whether a tombstone must wait.

@@ -80,11 +80,13 @@ func TestStrangersStayOutside(t *testing.T) {
 		"Authorization: Bearer " + good + "\r\nAuthorization: Bearer " + good,
 		"Authorization: Bearer " + good + "\r\nauthorization: Basic x",
 		"Authorization: Bearer " + good[:len(good)-1], "Authorization: Bearer " + good[1:],
-		"Authorization: Bearer " + good + "=", "Authorization: Bearer " + good + "%00", "Authorization: Bearer \"" + good + "\"",
+		"Authorization: Bearer " + good + "=", "Authorization: Bearer " + good + "%00",
+		"Authorization: Bearer \"" + good + "\"",
 		"Authorization: Bearer " + strings.ToUpper(good), "Authorization: Bearer " + parts[0] + "." + parts[1] + ".",
 		"Authorization: Bearer " + parts[0] + "." + parts[1], "Authorization: Bearer none." + parts[1] + ".s",
 		"Authorization: Bearer " + elsewhere.secret(t, "twin")[store.PodAPIToken],
-		"Authorization: Bearer " + token("shop/app/op", 2, time.Hour), "Authorization: Bearer " + token("root/app/op", 1, time.Hour),
+		"Authorization: Bearer " + token("shop/app/op", 2, time.Hour),
+		"Authorization: Bearer " + token("root/app/op", 1, time.Hour),
 		"Authorization: Bearer " + strings.Repeat("x", longestAccessToken),
 		"Proxy-Authorization: Bearer " + good, "X-Authorization: Bearer " + good, "X-Forwarded-Authorization: Bearer " + good,
 		"Cookie: token=" + good, "X-Remote-User: op\r\nX-Remote-Group: system:masters", "Impersonate-User: admin",
@@ -100,9 +102,12 @@ func TestStrangersStayOutside(t *testing.T) {
 		}
 	}
 	for _, line := range []string{
-		"GET /api?access_token=" + good, "GET /api?authorization=Bearer%20" + good, "GET /" + good, "GET /healthz", "GET /livez", "GET /readyz",
-		"GET /metrics", "GET /debug/pprof/heap", "GET /version", "GET /openid/v1/jwks", "GET /.well-known/openid-configuration",
-		"GET /clusters/shop/api", "GET https://op:" + good + "@center.test/api", "CONNECT center.test:443", "OPTIONS *", "POST /", "TRACE /",
+		"GET /api?access_token=" + good, "GET /api?authorization=Bearer%20" + good, "GET /" + good,
+		"GET /healthz", "GET /livez", "GET /readyz",
+		"GET /metrics", "GET /debug/pprof/heap", "GET /version", "GET /openid/v1/jwks",
+		"GET /.well-known/openid-configuration",
+		"GET /clusters/shop/api", "GET https://op:" + good + "@center.test/api", "CONNECT center.test:443",
+		"OPTIONS *", "POST /", "TRACE /",
 		"PRI *",
 	} {
 		code := s.say(t, secret, line+" HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -127,7 +132,8 @@ func TestPodsAskTheirSpaceAlone(t *testing.T) {
 	must(t, s.provided(t, "op"))
 	secret := s.secret(t, "op")
 	bearer := "Authorization: Bearer " + secret[store.PodAPIToken] + "\r\n"
-	known := []string{"Accept-Encoding", "Authorization", "Connection", "Content-Type", "Impersonate-User", "Upgrade", "User-Agent",
+	known := []string{"Accept-Encoding", "Authorization", "Connection", "Content-Type", "Impersonate-User",
+		"Upgrade", "User-Agent",
 		"Sec-Websocket-Protocol", "Content-Length"}
 	tries := 0
 	check := func(what, text string, most int) {
@@ -154,23 +160,36 @@ func TestPodsAskTheirSpaceAlone(t *testing.T) {
 	}
 	get := func(line, heads string) string { return line + " HTTP/1.1\r\n" + heads + bearer + "\r\n" }
 	for _, uri := range []string{
-		"/", "/..", "/../..", "/../clusters/other/api", "/%2e%2e/clusters/other/api", "/..%2fclusters%2fother", "//clusters/other/api",
-		"//other.test/api", "/clusters/other/api", "/./clusters/other/api", "/api/../clusters/other", "/api;/clusters/other", "/api%00/x", "/api%0d%0aSkerry-Space:%20other",
-		"/api?x=%0d%0aSkerry-Space:%20other", "/api?x=y?/clusters/other", "/api#/clusters/other", "/%63lusters/other/api", "/clusters%2fother/api",
-		"/debug/pprof/heap", "/metrics", "/healthz", "/targets/oslo/api", "/enroll/v1", "/openid/v1/jwks", "/\\..\\clusters\\other", "/api/v1/%ff",
-		"http://other.test/api", "https://center.test/clusters/other/api", "http://parent/clusters/other/api", "http:opaque", "ftp://x/", "*", "?/clusters/other",
+		"/", "/..", "/../..", "/../clusters/other/api", "/%2e%2e/clusters/other/api", "/..%2fclusters%2fother",
+		"//clusters/other/api",
+		"//other.test/api", "/clusters/other/api", "/./clusters/other/api", "/api/../clusters/other",
+		"/api;/clusters/other", "/api%00/x", "/api%0d%0aSkerry-Space:%20other",
+		"/api?x=%0d%0aSkerry-Space:%20other", "/api?x=y?/clusters/other", "/api#/clusters/other",
+		"/%63lusters/other/api", "/clusters%2fother/api",
+		"/debug/pprof/heap", "/metrics", "/healthz", "/targets/oslo/api", "/enroll/v1", "/openid/v1/jwks",
+		"/\\..\\clusters\\other", "/api/v1/%ff",
+		"http://other.test/api", "https://center.test/clusters/other/api", "http://parent/clusters/other/api",
+		"http:opaque", "ftp://x/", "*", "?/clusters/other",
 	} {
 		check(uri, get("GET "+uri, "Host: x\r\n"), 1)
 	}
 	for _, heads := range []string{
-		"Skerry-Space: other", "Skerry-Space: other\r\nSkerry-Space: shop", "skerry-space: other", "SKERRY-SPACE: other", "Skerry-Site: rome",
-		"Skerry-Site: ../rome", "Skerry-Ask: token", "Skerry-Ask: token\r\nSkerry-Space: other", "Skerry_Space: other", "Skerry-Uid: x", "Skerry-Path: rome",
-		"X-Remote-User: admin", "X-Remote-Group: system:masters", "X-Remote-Extra-Scopes: all", "X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: other",
-		"X-Forwarded-Proto: https", "X-Real-Ip: 127.0.0.1", "Forwarded: host=other", "Via: 1.1 other", "X-Original-Url: /clusters/other", "X-Rewrite-Url: /clusters/other",
-		"X-Http-Method-Override: DELETE", "X-Kubernetes-Cluster: other", "Cookie: a=b", "Origin: https://other", "Referer: https://other", "Te: trailers",
-		"Proxy-Connection: keep-alive", "Proxy-Authorization: Bearer x", "Keep-Alive: timeout=1", "Max-Forwards: 0", "Expect: 100-continue",
-		"Connection: Skerry-Space, Skerry-Site, Authorization", "Connection: Upgrade, Skerry-Space, Authorization\r\nUpgrade: websocket", "Connection: close, Authorization",
-		"Connection: Upgrade", "Connection: Upgrade\r\nUpgrade: websocket\r\nUpgrade: SPDY/3.1", "Upgrade: websocket", "Connection: Upgrade\r\nUpgrade: websocket",
+		"Skerry-Space: other", "Skerry-Space: other\r\nSkerry-Space: shop", "skerry-space: other",
+		"SKERRY-SPACE: other", "Skerry-Site: rome",
+		"Skerry-Site: ../rome", "Skerry-Ask: token", "Skerry-Ask: token\r\nSkerry-Space: other",
+		"Skerry_Space: other", "Skerry-Uid: x", "Skerry-Path: rome",
+		"X-Remote-User: admin", "X-Remote-Group: system:masters", "X-Remote-Extra-Scopes: all",
+		"X-Forwarded-For: 127.0.0.1", "X-Forwarded-Host: other",
+		"X-Forwarded-Proto: https", "X-Real-Ip: 127.0.0.1", "Forwarded: host=other", "Via: 1.1 other",
+		"X-Original-Url: /clusters/other", "X-Rewrite-Url: /clusters/other",
+		"X-Http-Method-Override: DELETE", "X-Kubernetes-Cluster: other", "Cookie: a=b", "Origin: https://other",
+		"Referer: https://other", "Te: trailers",
+		"Proxy-Connection: keep-alive", "Proxy-Authorization: Bearer x", "Keep-Alive: timeout=1",
+		"Max-Forwards: 0", "Expect: 100-continue",
+		"Connection: Skerry-Space, Skerry-Site, Authorization",
+		"Connection: Upgrade, Skerry-Space, Authorization\r\nUpgrade: websocket", "Connection: close, Authorization",
+		"Connection: Upgrade", "Connection: Upgrade\r\nUpgrade: websocket\r\nUpgrade: SPDY/3.1",
+		"Upgrade: websocket", "Connection: Upgrade\r\nUpgrade: websocket",
 		"Impersonate-User: admin", "Trailer: Skerry-Space", "User-Agent: a\r\nX-Y: b", "Date: x", "Server: x",
 	} {
 		check(heads, get("GET /api", "Host: x\r\n"+heads+"\r\n"), 1)
@@ -182,9 +201,11 @@ func TestPodsAskTheirSpaceAlone(t *testing.T) {
 	second := "GET /smuggled HTTP/1.1\r\nHost: x\r\nSkerry-Space: other\r\n\r\n"
 	post := "POST /api HTTP/1.1\r\nHost: x\r\n" + bearer
 	for what, text := range map[string]string{
-		"a second request without a token":    get("GET /api", "Host: x\r\n") + second,
-		"two lengths":                         post + "Content-Length: 0\r\nContent-Length: " + fmt.Sprint(len(second)) + "\r\n\r\n" + second,
-		"a length and chunks":                 post + "Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + second,
+		"a second request without a token": get("GET /api", "Host: x\r\n") + second,
+		"two lengths": post + "Content-Length: 0\r\nContent-Length: " +
+			fmt.Sprint(len(second)) + "\r\n\r\n" + second,
+		"a length and chunks": post +
+			"Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + second,
 		"chunks that are none":                post + "Transfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n" + second,
 		"chunks by another spelling":          post + "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n" + second,
 		"chunks with a tab":                   post + "Transfer-Encoding:\tchunked\r\n\r\n0\r\n\r\n" + second,
@@ -197,17 +218,18 @@ func TestPodsAskTheirSpaceAlone(t *testing.T) {
 		"a chunk of a huge length":            post + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffff0\r\n" + second,
 		"a chunk that is longer than it says": post + "Transfer-Encoding: chunked\r\n\r\n1\r\nabc\r\n0\r\n\r\n" + second,
 		"a chunk with an extension":           post + "Transfer-Encoding: chunked\r\n\r\n0;a=\"\r\n\r\n\"\r\n\r\n" + second,
-		"trailers":                            post + "Transfer-Encoding: chunked\r\nTrailer: Skerry-Space\r\n\r\n0\r\nSkerry-Space: other\r\nSkerry-Ask: token\r\n\r\n" + second,
-		"HTTP/1.0":                            "GET /api HTTP/1.0\r\n" + bearer + "Connection: keep-alive\r\n\r\n" + second,
-		"HTTP/0.9":                            "GET /api\r\n" + second,
-		"HTTP/3.0":                            "GET /api HTTP/3.0\r\nHost: x\r\n" + bearer + "\r\n",
-		"two hosts":                           get("GET /api", "Host: x\r\nHost: y\r\n"),
-		"no host":                             get("GET /api", ""),
-		"a host with a path":                  get("GET /api", "Host: x/clusters/other\r\n"),
-		"a huge head":                         get("GET /api", "Host: x\r\nX-A: "+strings.Repeat("a", 2<<20)+"\r\n"),
-		"many heads":                          get("GET /api", "Host: x\r\n"+strings.Repeat("X-A: b\r\n", 100_000)),
-		"a huge path":                         get("GET /"+strings.Repeat("a", 2<<20), "Host: x\r\n"),
-		"HTTP/2 in clear":                     "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+		"trailers": post +
+			"Transfer-Encoding: chunked\r\nTrailer: Skerry-Space\r\n\r\n0\r\nSkerry-Space: other\r\nSkerry-Ask: token\r\n\r\n" + second,
+		"HTTP/1.0":           "GET /api HTTP/1.0\r\n" + bearer + "Connection: keep-alive\r\n\r\n" + second,
+		"HTTP/0.9":           "GET /api\r\n" + second,
+		"HTTP/3.0":           "GET /api HTTP/3.0\r\nHost: x\r\n" + bearer + "\r\n",
+		"two hosts":          get("GET /api", "Host: x\r\nHost: y\r\n"),
+		"no host":            get("GET /api", ""),
+		"a host with a path": get("GET /api", "Host: x/clusters/other\r\n"),
+		"a huge head":        get("GET /api", "Host: x\r\nX-A: "+strings.Repeat("a", 2<<20)+"\r\n"),
+		"many heads":         get("GET /api", "Host: x\r\n"+strings.Repeat("X-A: b\r\n", 100_000)),
+		"a huge path":        get("GET /"+strings.Repeat("a", 2<<20), "Host: x\r\n"),
+		"HTTP/2 in clear":    "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
 	} {
 		check(what, text, 1)
 	}
@@ -299,7 +321,8 @@ func TestRoom(t *testing.T) {
 		t.Errorf("%d strangers, %v", len(b.strangers), b.spaces)
 	}
 	c, taken := connect("10.0.1.1")
-	if !taken || !all[1].closed || b.prove(all[1], "shop") || b.prove(c, "shop") || !b.prove(c, "team") || !b.prove(c, "team") {
+	if !taken || !all[1].closed || b.prove(all[1], "shop") || b.prove(c, "shop") || !b.prove(c, "team") ||
+		!b.prove(c, "team") {
 		t.Error("the oldest stranger has to go, and no more of the space may come")
 	}
 	for _, c := range slices.Concat(all, all) {

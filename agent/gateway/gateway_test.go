@@ -33,14 +33,16 @@ func TestPodsReachTheirSpace(t *testing.T) {
 	}
 	slice := api.Object("discovery.k8s.io", "endpointslices", target.DefaultSpaces, target.GatewayService)
 	text, _ := json.Marshal(slice)
-	if !strings.Contains(string(text), `"addresses":["127.0.0.1"]`) || !strings.Contains(string(text), fmt.Sprint(s.at.Port())) {
+	if !strings.Contains(string(text), `"addresses":["127.0.0.1"]`) ||
+		!strings.Contains(string(text), fmt.Sprint(s.at.Port())) {
 		t.Errorf("the Service leads to %s", text)
 	}
 	secret := s.secret(t, "op")
 	if secret[store.PodAPINamespace] != "app" {
 		t.Errorf("the pods think that they are in %q", secret[store.PodAPINamespace])
 	}
-	if code, body := s.ask(t, secret, secret[store.PodAPIToken]); code != 200 || body != "shop paris GET /api/v1/pods?watch=0" {
+	if code, body := s.ask(t, secret, secret[store.PodAPIToken]); code != 200 ||
+		body != "shop paris GET /api/v1/pods?watch=0" {
 		t.Errorf("asked: %d %s", code, body)
 	}
 	eventually(t, "it knows all that is kept", func() bool { return !s.starting() })
@@ -110,7 +112,10 @@ func TestTokensAreRenewed(t *testing.T) {
 	p.set(func(p *parent) { p.denies = true })
 	again.ask(t, second, second[store.PodAPIToken])
 	again.ask(t, second, second[store.PodAPIToken])
-	eventually(t, "a new token", func() bool { return again.secret(t, "op")[store.PodAPIToken] != second[store.PodAPIToken] })
+	eventually(t, "a new token", func() bool {
+		return again.secret(t,
+			"op")[store.PodAPIToken] != second[store.PodAPIToken]
+	})
 	if p.count() != 3 {
 		t.Errorf("%d tokens", p.count())
 	}
@@ -135,7 +140,8 @@ func TestWhatNobodyNamesGoes(t *testing.T) {
 	s.accounts[identity{"shop", "app", "other"}].seen = time.Now().Add(-unusedTime)
 	s.mu.Unlock()
 	must(t, s.look(t.Context()))
-	if s.secret(t, "other") != nil || s.secret(t, "op") == nil || api.Object("", "configmaps", "pre-app", store.PodAPIConfigMap) == nil {
+	if s.secret(t, "other") != nil || s.secret(t, "op") == nil ||
+		api.Object("", "configmaps", "pre-app", store.PodAPIConfigMap) == nil {
 		t.Error("other has to go, and nothing else")
 	}
 	if code, _ := s.ask(t, gone, gone[store.PodAPIToken]); code != http.StatusUnauthorized {
@@ -209,7 +215,8 @@ func TestWhatASiteCannotGive(t *testing.T) {
 	first := newSite(t, t.TempDir(), api, p, "127.0.0.1:0")
 	must(t, first.provided(t, "op"))
 	taken := newSite(t, t.TempDir(), api, p, first.at.String())
-	if err := taken.provided(t, "op"); !errors.As(err, &refused) || !strings.Contains(refused.Message, "address already in use") {
+	if err := taken.provided(t, "op"); !errors.As(err, &refused) ||
+		!strings.Contains(refused.Message, "address already in use") {
 		t.Errorf("a port that is taken: %v", err)
 	}
 	p.set(func(p *parent) { p.refuses = true })
@@ -258,7 +265,8 @@ func TestAFloodOfWatches(t *testing.T) {
 	flood, other := s.secret(t, "op"), s.secret(t, "other")
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM([]byte(flood[store.PodAPICA]))
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "10.96.0.7"}, ForceAttemptHTTP2: true}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "10.96.0.7"},
+		ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	ctx, cancel := context.WithCancel(t.Context())
 	var open []*http.Response
@@ -270,7 +278,8 @@ func TestAFloodOfWatches(t *testing.T) {
 		must(t, err)
 		open = append(open, resp)
 	}
-	if last := open[mostOfAccount]; last.StatusCode != http.StatusTooManyRequests || last.Header.Get("Retry-After") == "" ||
+	if last := open[mostOfAccount]; last.StatusCode != http.StatusTooManyRequests ||
+		last.Header.Get("Retry-After") == "" ||
 		open[mostOfAccount-1].StatusCode != http.StatusOK {
 		t.Errorf("the last is answered with %s", last.Status)
 	}

@@ -31,12 +31,20 @@ func NewMetrics() *Metrics {
 	}
 }
 
+func (m *Metrics) all() []prometheus.Collector {
+	return []prometheus.Collector{m.requests, m.refused, m.bytes, m.watches}
+}
+
 // Describe implements prometheus.Collector.
-func (m *Metrics) Describe(out chan<- *prometheus.Desc) { prometheus.DescribeByCollect(m, out) }
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
+	for _, c := range m.all() {
+		c.Describe(out)
+	}
+}
 
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(out chan<- prometheus.Metric) {
-	for _, c := range []prometheus.Collector{m.requests, m.refused, m.bytes, m.watches} {
+	for _, c := range m.all() {
 		c.Collect(out)
 	}
 }

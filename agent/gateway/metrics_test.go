@@ -15,7 +15,8 @@ func TestMetrics(t *testing.T) {
 	must(t, s.provided(t, "op"))
 	secret := s.secret(t, "op")
 	eventually(t, "it has looked", func() bool { return !s.starting() })
-	if code, body := s.ask(t, secret, secret["token"]); code != http.StatusOK || testutil.ToFloat64(s.Metrics.bytes.WithLabelValues("down")) != float64(len(body)) {
+	if code, body := s.ask(t, secret, secret["token"]); code != http.StatusOK ||
+		testutil.ToFloat64(s.Metrics.bytes.WithLabelValues("down")) != float64(len(body)) {
 		t.Errorf("%d, %q", code, body)
 	}
 	s.ask(t, secret, "nobody's")
@@ -33,7 +34,8 @@ func TestMetrics(t *testing.T) {
 skerry_gateway_requests_total{code="200"} 1
 skerry_gateway_requests_total{code="401"} 1
 `), "skerry_gateway_requests_total"))
-	for query, want := range map[string]bool{"watch=true": true, "watch=1": true, "watch": true, "watch=false": false, "watch=0": false, "": false} {
+	for query, want := range map[string]bool{"watch=true": true, "watch=1": true, "watch": true,
+		"watch=false": false, "watch=0": false, "": false} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://x/api/v1/pods?"+query, nil)
 		must(t, err)
 		if isWatch(r) != want {

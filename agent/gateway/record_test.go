@@ -43,7 +43,8 @@ func TestForgedSecrets(t *testing.T) {
 		again := newSite(t, dir, api, p, "127.0.0.1:0")
 		must(t, again.provided(t, "op"))
 		now := again.secret(t, "op")
-		if now[store.PodAPIToken] == forged || now[store.PodAPICA] != own[store.PodAPICA] || now[store.PodAPINamespace] != "app" {
+		if now[store.PodAPIToken] == forged || now[store.PodAPICA] != own[store.PodAPICA] ||
+			now[store.PodAPINamespace] != "app" {
 			t.Errorf("%s of somebody else stays: %q", what, now)
 		}
 		eventually(t, what+": the forged token is refused", func() bool {

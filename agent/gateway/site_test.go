@@ -24,7 +24,7 @@ import (
 	"skerry.dev/skerry/store/bolt"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
-	"skerry.dev/skerry/tunnel/pipe"
+	"skerry.dev/skerry/tunnel/tunneltest"
 	"skerry.dev/skerry/tunnel/upward"
 )
 
@@ -89,7 +89,8 @@ func (p *parent) count() int {
 
 // token is one that names its account, with a life from now on.
 func token(who string, n int, life time.Duration) string {
-	claims := fmt.Sprintf(`{"sub":%q,"jti":"%d","iat":%d,"exp":%d}`, who, n, time.Now().Unix(), time.Now().Add(life).Unix())
+	claims := fmt.Sprintf(`{"sub":%q,"jti":"%d","iat":%d,"exp":%d}`, who, n, time.Now().Unix(),
+		time.Now().Add(life).Unix())
 	return "h." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".s"
 }
 
@@ -117,7 +118,8 @@ func (p *parent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	asked, err := upward.ReadTokenRequest(r.Body)
 	if err != nil || p.refuses {
-		upward.WriteFault(w, &exchange.Fault{Code: http.StatusForbidden, Reason: "Forbidden", Message: "no workload runs as that"})
+		upward.WriteFault(w, &exchange.Fault{Code: http.StatusForbidden, Reason: "Forbidden",
+			Message: "no workload runs as that"})
 		return
 	}
 	p.issued++
@@ -127,25 +129,8 @@ func (p *parent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 func newParent(t *testing.T) *parent {
 	t.Helper()
-	child, other := pipe.New(pipe.Options{})
-	p := &parent{child: child}
-	ctx, cancel := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			s, err := other.AcceptStream(ctx)
-			if err != nil {
-				return
-			}
-			serving.Go(func() { upward.Server{Handler: p}.ServeStream(ctx, s) })
-		}
-	})
-	t.Cleanup(func() {
-		cancel()
-		child.Close(nil)
-		other.Close(nil)
-		serving.Wait()
-	})
+	p := &parent{}
+	p.child = tunneltest.ServeStreams(t, upward.Server{Handler: p})
 	return p
 }
 
@@ -170,7 +155,8 @@ func newSite(t *testing.T, dir string, api *targettest.Server, p *parent, addres
 	clients := target.NewClients(target.Cluster(api.Config()))
 	t.Cleanup(clients.CloseIdle)
 	g, err := New(Config{
-		Dir: dir, Address: address, Clients: clients, Inventory: inv, Up: p, Metrics: NewMetrics(), Log: slog.New(slog.DiscardHandler),
+		Dir: dir, Address: address, Clients: clients, Inventory: inv, Up: p, Metrics: NewMetrics(),
+		Log:   slog.New(slog.DiscardHandler),
 		As:    func(c *target.Client, _, _ string) *target.Client { return c },
 		Owner: func() target.SpacesOwner { return target.SpacesOwner{Centers: []string{"c-1"}, Site: "paris"} },
 	})
@@ -227,7 +213,8 @@ func (s *site) ask(t *testing.T, secret map[string]string, token string) (int, s
 	s.mu.Lock()
 	at := s.at
 	s.mu.Unlock()
-	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "10.96.0.7"}, ForceAttemptHTTP2: true}
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots, ServerName: "10.96.0.7"},
+		ForceAttemptHTTP2: true}
 	defer transport.CloseIdleConnections()
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://"+at.String()+"/api/v1/pods?watch=0", nil)
 	must(t, err)

@@ -190,10 +190,13 @@ func (i *Inventory) ByUID(uid string) (store.Key, bool) {
 	return store.Key{}, false
 }
 
-// Put sets the record of a key.
+// Put sets the record of a key. That a Namespace has claims, which Update has said, stays.
 func (i *Inventory) Put(k store.Key, r Record) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	if old := i.records.Get(k); old != nil {
+		r.Claims = r.Claims || old.record.Claims
+	}
 	i.put(k, r)
 }
 

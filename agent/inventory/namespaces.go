@@ -36,3 +36,15 @@ func (i *Inventory) Namespaces(space string) (names []string) {
 	slices.Sort(names)
 	return names
 }
+
+// NamespacesThere returns the names on the target of the namespaces that it has for any space.
+func (i *Inventory) NamespacesThere() (names []string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for e := range i.records.All() {
+		if e.key.Class() == store.ClassNamespace && e.record.UID != "" {
+			names = append(names, e.record.Prefix+e.key.Name)
+		}
+	}
+	return names
+}

@@ -11,8 +11,8 @@ import (
 )
 
 // associateLocked records what belongs to a placed object: a Pod, a ReplicaSet, a Job, a
-// ControllerRevision, an EndpointSlice, a claim. Until it is known that it does, it waits. All but
-// Pods wait a moment for more of their kind.
+// ControllerRevision, an EndpointSlice, a claim of a volume or of devices. Until it is known that it
+// does, it waits. All but Pods wait a moment for more of their kind.
 func (o *Observer) associateLocked(w watchKey, live *target.Object) {
 	controller := live.ControllerUID()
 	if controller == "" {
@@ -32,7 +32,7 @@ func (o *Observer) belongsLocked(w watchKey, live *target.Object, owner store.Ke
 	uid := live.Metadata.UID
 	o.owners.unwait(uid)
 	source, ok := o.Inventory.Get(owner)
-	if !ok {
+	if !ok || o.comesAloneLocked(owner, w.resource) {
 		return // removed at this moment, and what belongs to it with it
 	}
 	mapping := target.Mapping(source.Prefix)
@@ -60,7 +60,12 @@ func (o *Observer) belongsLocked(w watchKey, live *target.Object, owner store.Ke
 	}) {
 		return
 	}
-	object, err := reportedObject(k, live, owner.Name, source, o.slices.truncated(owner))
+	owners := ownersIn(owner.Name, live, source)
+	loose := w.resource == claimResource && live.ControllerUID() == ""
+	if loose {
+		owners = o.looseOwners(owner, source)
+	}
+	object, err := reportedObject(k, live, owners, source, o.slices.truncated(owner))
 	if err == nil {
 		object, err = mapping.BodyHere(k, object)
 	}
@@ -75,7 +80,7 @@ func (o *Observer) belongsLocked(w watchKey, live *target.Object, owner store.Ke
 	rec.uid, rec.revision, rec.at, rec.owner, rec.originUID = uid, live.Revision(), time.Now().UnixMilli(), o.sharedLocked(
 		owner,
 	), source.OriginUID
-	rec.object, rec.status = o.codec.Encode(nil, object), nil
+	rec.loose, rec.object, rec.status = loose, o.codec.Encode(nil, object), nil
 	o.shortenLocked(k, rec, object)
 	if len(live.Status) > 0 {
 		rec.status = o.codec.Encode(nil, live.Status)
@@ -103,17 +108,8 @@ type reported struct {
 	target.SliceBody
 }
 
-// reportedObject is what is reported of an object that belongs to a placed one of this name. Its
-// key has the space's name of the namespace. more says that the target has slices beyond those that
-// are reported.
-func reportedObject(
-	k store.Key,
-	live *target.Object,
-	name string,
-	placed inventory.Record,
-	more bool,
-) ([]byte, error) {
-	m := live.Metadata
+// ownersIn are the owners by which an object is reported that belongs to a placed one of this name.
+func ownersIn(name string, live *target.Object, placed inventory.Record) []target.Owner {
 	owner := target.Owner{
 		APIVersion: placed.APIVersion,
 		Kind:       placed.Kind,
@@ -123,11 +119,25 @@ func reportedObject(
 		// The controllers of a cluster say so, too.
 		BlockOwnerDeletion: true,
 	}
+	return append([]target.Owner{owner}, between(live, placed)...)
+}
+
+// reportedObject is what is reported of an object that belongs to a placed one, with these owners. Its
+// key has the space's name of the namespace. more says that the target has slices beyond those that
+// are reported.
+func reportedObject(
+	k store.Key,
+	live *target.Object,
+	owners []target.Owner,
+	placed inventory.Record,
+	more bool,
+) ([]byte, error) {
+	m := live.Metadata
 	out := reported{
 		Spec: live.Spec, Metadata: target.Metadata{
 			Name: m.Name, GenerateName: m.GenerateName, Namespace: k.Namespace, Labels: ownLabels(m.Labels, placed),
 			Annotations: unmarked(m.Annotations), CreationTimestamp: m.CreationTimestamp, DeletionTimestamp: m.DeletionTimestamp,
-			DeletionGrace: m.DeletionGrace, OwnerReferences: append([]target.Owner{owner}, between(live, placed)...), UID: m.UID,
+			DeletionGrace: m.DeletionGrace, OwnerReferences: owners, UID: m.UID,
 		},
 	}
 	switch (resource{k.Group, k.Resource}) {
@@ -135,6 +145,8 @@ func reportedObject(
 		out.APIVersion, out.Kind = "v1", "Pod"
 	case claimResource:
 		out.APIVersion, out.Kind = "v1", "PersistentVolumeClaim"
+	case deviceResource:
+		out.APIVersion, out.Kind = "resource.k8s.io/v1", "ResourceClaim"
 	case replicaSetResource:
 		out.APIVersion, out.Kind = "apps/v1", "ReplicaSet"
 	case jobResource:

@@ -2,8 +2,6 @@ package observe
 
 import (
 	"bytes"
-	"encoding/json"
-	"strconv"
 	"strings"
 
 	"skerry.dev/skerry/agent/inventory"
@@ -12,19 +10,19 @@ import (
 )
 
 // followClaimsLocked makes sure that claims are watched for a placed object that makes some, and
-// looks again at those that were seen before it.
-func (o *Observer) followClaimsLocked(k store.Key, rec *record, r inventory.Record) {
-	pods := ownsPods(k) || (resource{k.Group, k.Resource}) == podResource
-	if o.claimers[k] != "" || rec.counted == nil || !pods || !makesClaims(k, o.Desired(k)) {
+// looks again at those that were seen before it. The body is nil for what owns no Pods.
+func (o *Observer) followClaimsLocked(k store.Key, rec *record, r inventory.Record, body []byte) {
+	if o.claimers[k] != "" || rec.counted == nil || !makesClaims(k, body) {
 		return
 	}
 	o.claimers[k] = rec.counted.view
-	o.countLocked(watchKey{rec.counted.view, claimResource}, k, "v1", false)
+	o.countLocked(watchKey{view: rec.counted.view, resource: claimResource}, k, "v1", false)
 	above := claimsOf(rec.counted.view, target.Mapping(r.Prefix).KeyThere(k).Namespace)
 	for claim, at := range o.owners.waiting.Get(above) {
 		o.owners.unwait(claim)
 		o.fetch.add(at)
 	}
+	o.refetchKeptLocked(k)
 }
 
 // makesClaims reports whether an object makes claims: by the templates of a StatefulSet, or by
@@ -48,12 +46,18 @@ func (o *Observer) associateClaimLocked(w watchKey, live *target.Object) {
 		return
 	}
 	if rec, ok := o.associated.Find(m.UID); ok &&
-		rec.owner != nil { // it had a controller until now, or still has its name
+		rec.owner != nil && !isNamespace(*rec.owner) { // it had a controller until now, or still has its name
 		o.belongsLocked(w, live, *rec.owner)
 		return
 	}
 	owner, ok := o.templateOwnerLocked(w, live)
+	if ok {
+		o.expectClaimsLocked(owner)
+	} else {
+		owner, ok = o.keptInLocked(w, live)
+	}
 	if !ok {
+		o.disownClaimLocked(m.UID)
 		o.owners.wait(
 			m.UID,
 			claimsOf(w.view, m.Namespace),
@@ -64,8 +68,8 @@ func (o *Observer) associateClaimLocked(w watchKey, live *target.Object) {
 	o.belongsLocked(w, live, owner)
 }
 
-// claimStaysLocked has a claim wait whose StatefulSet is no longer placed: it stays at the target,
-// and a StatefulSet of that name gets it back.
+// claimStaysLocked has a claim wait whose StatefulSet was let go: it stays at the target, and a
+// StatefulSet of that name gets it back.
 func (o *Observer) claimStaysLocked(uid string, rec *record) {
 	k := rec.key
 	if (resource{k.Group, k.Resource}) != claimResource {
@@ -82,56 +86,19 @@ func (o *Observer) claimStaysLocked(uid string, rec *record) {
 // templateOwnerLocked returns the placed StatefulSet one of whose templates makes a claim of this
 // name with these labels: TEMPLATE-NAME-ORDINAL, as Kubernetes itself finds it again.
 func (o *Observer) templateOwnerLocked(w watchKey, live *target.Object) (store.Key, bool) {
-	name, ordinal, ok := cutLast(live.Metadata.Name)
-	if _, err := strconv.ParseUint(ordinal, 10, 31); !ok || err != nil {
-		return store.Key{}, false
-	}
 	for k, view := range o.claimers {
-		if view != w.view || k.Resource != "statefulsets" {
+		if view != w.view || k.Resource != "statefulsets" ||
+			!strings.Contains(live.Metadata.Name, "-"+k.Name+"-") { // most claims are not its own
 			continue
 		}
-		template, found := strings.CutSuffix(name, "-"+k.Name)
 		r, known := o.Inventory.Get(k)
-		if !found || !known ||
-			target.Mapping(r.Prefix).KeyThere(k).Namespace != live.Metadata.Namespace {
+		if !known || target.Mapping(r.Prefix).KeyThere(k).Namespace != live.Metadata.Namespace {
 			continue
 		}
-		if hasTemplate(o.Desired(k), template, live.Metadata.Labels) {
+		templates, ok := target.ClaimTemplates(k, o.Desired(k))
+		if ok && templates.Made(live.Metadata.Name, live.Metadata.Labels) {
 			return k, true
 		}
 	}
 	return store.Key{}, false
-}
-
-func cutLast(name string) (before, after string, found bool) {
-	i := strings.LastIndexByte(name, '-')
-	if i < 0 {
-		return name, "", false
-	}
-	return name[:i], name[i+1:], true
-}
-
-// hasTemplate reports whether a StatefulSet has a template of this name whose claims have the
-// labels by which the StatefulSet selects.
-func hasTemplate(body []byte, name string, labels map[string]string) bool {
-	var set struct {
-		Spec struct {
-			Selector             struct{ MatchLabels map[string]string }
-			VolumeClaimTemplates []struct{ Metadata struct{ Name string } }
-		}
-	}
-	if json.Unmarshal(body, &set) != nil {
-		return false
-	}
-	for label, value := range set.Spec.Selector.MatchLabels {
-		if labels[label] != value {
-			return false
-		}
-	}
-	for _, t := range set.Spec.VolumeClaimTemplates {
-		if t.Metadata.Name == name {
-			return true
-		}
-	}
-	return false
 }

@@ -54,6 +54,14 @@
 // object, or when the target has forgotten them. Ordinary Events are not reported: they say no more
 // than the status does. They are shown to who looks at one object (agent/view).
 //
+// # What is born here
+//
+// An Upsync of the desired copy says which objects of the target come into their space (upsync.go,
+// born.go). A watch of metadata of its own shows what there is in the namespaces that were made for
+// the space; what is selected is read, within the limits of package upsync, and reported under a key
+// of its own. Nothing of that is written to disk: after a start it is read again before the feed is
+// complete.
+//
 // # A restored target
 //
 // A newest resourceVersion below what was seen or written means that the target's history went

@@ -63,7 +63,7 @@ func (o *Observer) observeEventLocked(live *target.Object) {
 		return
 	}
 	source, ok := o.Inventory.Get(owner)
-	if !ok {
+	if !ok || o.comesAloneLocked(owner, eventResource) {
 		return
 	}
 	said := store.ReportEvent{

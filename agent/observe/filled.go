@@ -6,6 +6,7 @@ import (
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel"
 )
 
 // filledIn returns what the target's controllers wrote into an object beside its status, nil if
@@ -23,6 +24,38 @@ func filledIn(k store.Key, live *target.Object) *store.Filled {
 		return bound(live)
 	}
 	return nil
+}
+
+// replicasIn returns how many replicas a workload has on the target, in the field that an autoscaler
+// would set; 0 for other kinds.
+func replicasIn(k store.Key, live *target.Object, field string) int64 {
+	switch k.Group + "/" + k.Resource {
+	case "apps/deployments", "apps/statefulsets", "apps/replicasets", "/replicationcontrollers":
+		field = ""
+	default:
+		if tunnel.BuiltInGroup(k.Group) {
+			return 0
+		}
+	}
+	if field == "" {
+		field = "/spec/replicas"
+	}
+	n, _ := target.NumberAt(live.Spec, field)
+	return n
+}
+
+// allFilled returns what the target's controllers wrote into an object, and the replicas that an
+// autoscaler of the space gave it. None are no wish of an autoscaler: who has authority over the
+// object has stopped it.
+func (rec *record) allFilled() *store.Filled {
+	if rec.autoscaler == "" || rec.replicas <= 0 {
+		return rec.filled
+	}
+	f := store.Filled{Replicas: rec.replicas, Autoscaler: rec.autoscaler}
+	if rec.filled != nil {
+		f.Revision = rec.filled.Revision
+	}
+	return &f
 }
 
 // bound returns the class and the volume of a claim. The volume is left out until the status names

@@ -12,10 +12,12 @@ import (
 // watched once.
 type resource struct{ group, plural string }
 
-// watchKey names one watch: a resource on one view of the target.
+// watchKey names one watch: a resource on one view of the target. The objects that Upsyncs select have
+// a watch of their own, of their metadata.
 type watchKey struct {
 	view     string
 	resource resource
+	born     bool
 }
 
 // The resources that lead from a Pod to the placed object that it belongs to.
@@ -27,6 +29,7 @@ var (
 	claimResource      = resource{"", "persistentvolumeclaims"}
 	eventResource      = resource{"", "events"}
 	sliceResource      = resource{"discovery.k8s.io", "endpointslices"}
+	deviceResource     = resource{"resource.k8s.io", "resourceclaims"}
 )
 
 // followed returns the resources that are watched for an object: its Pods, what leads to them, and
@@ -93,14 +96,21 @@ func (o *Observer) watchKeyOf(k store.Key, r resource) (watchKey, bool) {
 		o.Log.Error("object not observed", "key", k, "err", err)
 		return watchKey{}, false
 	}
-	return watchKey{client.ViewID(), r}, true
+	return watchKey{view: client.ViewID(), resource: r}, true
 }
 
 // followLocked makes sure that the resource of an object is watched, and what leads to its Pods.
 func (o *Observer) followLocked(k store.Key, r inventory.Record) {
 	rec := o.recordLocked(k)
+	var body []byte
+	if ownsPods(k) || (resource{k.Group, k.Resource}) == podResource {
+		body = o.Desired(k)
+	}
+	o.aloneLocked(k, rec, body)
+	o.followKeptLocked(k, r)
 	if rec.counted != nil || r.UID == "" {
-		o.followClaimsLocked(k, rec, r)
+		o.followClaimsLocked(k, rec, r, body)
+		o.followDevicesLocked(k, rec, body)
 		return
 	}
 	own := resource{k.Group, k.Resource}
@@ -111,12 +121,13 @@ func (o *Observer) followLocked(k store.Key, r inventory.Record) {
 	rec.counted = &w
 	o.countLocked(w, k, target.Of(k, r.APIVersion).Version, withoutStatus(own))
 	if !withoutStatus(own) {
-		o.countLocked(watchKey{w.view, eventResource}, k, "v1", false)
+		o.countLocked(watchKey{view: w.view, resource: eventResource}, k, "v1", false)
 	}
 	for _, res := range followed(k) {
-		o.countLocked(watchKey{w.view, res}, k, "v1", false)
+		o.countLocked(watchKey{view: w.view, resource: res}, k, "v1", false)
 	}
-	o.followClaimsLocked(k, rec, r)
+	o.followClaimsLocked(k, rec, r, body)
+	o.followDevicesLocked(k, rec, body)
 }
 
 // countLocked adds one to a watch and starts it with the first.
@@ -165,14 +176,22 @@ func (o *Observer) stopFollowingLocked(k store.Key) {
 	rec.counted = nil
 	if o.claimers[k] != "" {
 		delete(o.claimers, k)
-		o.discountLocked(watchKey{w.view, claimResource})
+		o.discountLocked(watchKey{view: w.view, resource: claimResource})
+	}
+	if view := o.keepers[k]; view != "" {
+		delete(o.keepers, k)
+		o.discountLocked(watchKey{view: view, resource: claimResource})
+	}
+	if view := o.deviceUsers[k]; view != "" {
+		delete(o.deviceUsers, k)
+		o.discountLocked(watchKey{view: view, resource: deviceResource})
 	}
 	o.discountLocked(w)
 	if !withoutStatus(w.resource) {
-		o.discountLocked(watchKey{w.view, eventResource})
+		o.discountLocked(watchKey{view: w.view, resource: eventResource})
 	}
 	for _, res := range followed(k) {
-		o.discountLocked(watchKey{w.view, res})
+		o.discountLocked(watchKey{view: w.view, resource: res})
 	}
 }
 

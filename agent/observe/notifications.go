@@ -24,6 +24,10 @@ func (o *Observer) observeRead(w watchKey, live *target.Object) {
 }
 
 func (o *Observer) observeLocked(w watchKey, live *target.Object) {
+	if w.born {
+		o.bornLocked(w, live)
+		return
+	}
 	if w.resource == eventResource {
 		o.observeEventLocked(live)
 		return
@@ -37,6 +41,9 @@ func (o *Observer) observeLocked(w watchKey, live *target.Object) {
 		if o.observedLocked(k, rec, live) {
 			o.publishLocked(k)
 			o.applier.Seen(k, rec.sight())
+		}
+		if isNamespace(k) {
+			o.namespaceSeenLocked(k, live)
 		}
 		if w.resource == replicaSetResource || w.resource == jobResource {
 			o.middleLocked(w, live)
@@ -54,9 +61,7 @@ func (o *Observer) observeLocked(w watchKey, live *target.Object) {
 	case w.resource == replicaSetResource, w.resource == jobResource:
 		o.middleLocked(w, live)
 		o.associateLocked(w, live)
-	case w.resource == revisionResource:
-		o.associateLocked(w, live)
-	case w.resource == sliceResource:
+	case w.resource == revisionResource, w.resource == sliceResource, w.resource == deviceResource:
 		o.associateLocked(w, live)
 	case w.resource == claimResource:
 		o.associateClaimLocked(w, live)
@@ -65,6 +70,10 @@ func (o *Observer) observeLocked(w watchKey, live *target.Object) {
 
 // deleted records that an object was deleted, with its last state.
 func (o *Observer) deleted(w watchKey, live *target.Object) {
+	if w.born {
+		o.bornGone(live.Metadata.UID)
+		return
+	}
 	running := !finished(w.resource, live)
 	o.mu.Lock()
 	o.recentDeletes.add(live, running)
@@ -90,6 +99,9 @@ func (o *Observer) gone(uid string, running bool) {
 	}
 	o.sliceGoneLocked(uid)
 	k, ok := o.Inventory.ByUID(uid)
+	if ok && isNamespace(k) {
+		o.namespaceGoneLocked(k)
+	}
 	o.mu.Unlock()
 	if !ok || !o.applier.Vanished(k, uid, running) {
 		return
@@ -106,6 +118,9 @@ func (o *Observer) gone(uid string, running bool) {
 func (o *Observer) tracked(w watchKey) map[string]bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if w.born {
+		return o.bornTrackedLocked(w)
+	}
 	out := map[string]bool{}
 	for rec := range o.records.All() {
 		if rec.counted == nil || *rec.counted != w {

@@ -12,13 +12,16 @@ import (
 	"skerry.dev/skerry/store/compress"
 )
 
-// Config is what an Observer works with. All fields are required.
+// Config is what an Observer works with. All fields but MayUpsync are required.
 type Config struct {
 	Inventory *inventory.Inventory
 	Clients   *target.Clients
 	// Desired returns the body of an object in the desired copy, nil if there is none.
 	Desired func(k store.Key) []byte
-	Log     *slog.Logger
+	// MayUpsync is why a space may bring nothing that was born here, nil where it may. It must neither
+	// wait nor call the Observer. It may be nil: then every space may.
+	MayUpsync func(space string) error
+	Log       *slog.Logger
 }
 
 // Applier is told what others did to objects of the inventory.
@@ -59,6 +62,9 @@ type Observer struct {
 	diffs         bool                          // the parent completes what it has sent itself
 	start         func(w *watcher)              // set while Run runs
 	claimers      map[store.Key]string          // objects for whose templates claims are watched, with their view
+	keepers       map[store.Key]string          // Namespaces whose claims are watched, with their view
+	deviceUsers   map[store.Key]string          // objects for whose Pods claims of devices are watched, with their view
+	upsyncs       upsyncs                       // what was born here and goes to spaces
 	counts        map[watchKey]int              // how many inventory objects each watched resource has
 }
 
@@ -72,7 +78,8 @@ func New(c Config) *Observer {
 		Config: c, codec: compress.Default(), ready: make(chan struct{}), records: compactmap.NewIndex((*record).place),
 		watchers: map[watchKey]*watcher{},
 		initial:  map[watchKey]bool{}, counts: map[watchKey]int{}, claimers: map[store.Key]string{},
-		debounce: newDebounce(), events: newEvents(), slices: newEndpointSlices(),
+		keepers: map[store.Key]string{}, deviceUsers: map[store.Key]string{},
+		debounce: newDebounce(), events: newEvents(), slices: newEndpointSlices(), upsyncs: newUpsyncs(),
 	}
 	o.fetch = newRefetcher(o)
 	o.feed = store.NewFeed(store.NewIncarnation(), 0, o.body).WithHistory(recalled)
@@ -99,6 +106,8 @@ func (o *Observer) Run(ctx context.Context) error {
 		all.Go(func() { w.run(ctx) })
 	}
 	clear(o.claimers)
+	clear(o.keepers)
+	clear(o.deviceUsers)
 	clear(o.counts) // what was counted before there was anything to start
 	for rec := range o.records.All() {
 		rec.counted = nil
@@ -111,6 +120,9 @@ func (o *Observer) Run(ctx context.Context) error {
 		o.publishLocked(k)
 		o.followLocked(k, r)
 	})
+	for _, rule := range o.upsyncs.rules {
+		o.followUpsyncLocked(rule)
+	}
 	for w := range o.watchers {
 		if w.resource != eventResource {
 			o.initial[w] = true
@@ -134,6 +146,7 @@ func (o *Observer) Run(ctx context.Context) error {
 // complete with the last one, once pending reads are done.
 func (o *Observer) settledLocked(w watchKey) {
 	delete(o.initial, w)
+	delete(o.upsyncs.unlisted, w)
 	if len(o.initial) > 0 || o.fetch.busy() {
 		return
 	}
@@ -177,9 +190,12 @@ func (o *Observer) appliedLocked(k store.Key, r inventory.Record, live *target.O
 	o.publishLocked(k)
 	o.followLocked(k, r)
 	o.claimLocked(r, live)
+	if live != nil && isNamespace(k) {
+		o.namespaceSeenLocked(k, live)
+	}
 	if rec.counted != nil && live != nil && o.watchers[*rec.counted] != nil {
 		w := o.watchers[*rec.counted]
-		at := target.Mapping(r.Prefix).KeyThere(k)
+		at := o.Clients.KeyThere(target.Mapping(r.Prefix), k)
 		w.wroteLocked(place{w.key, at.Namespace, at.Name, r.UID}, live.Revision())
 	}
 	if rec.revision > 0 { // what a watch saw before this record came was not compared with it
@@ -230,15 +246,20 @@ func (o *Observer) Retry() {
 	o.fetch.repeat()
 }
 
-// Removed records that an object is gone and no longer desired, and its Pods with it.
+// Removed records that an object is gone and no longer desired, and its Pods with it. What its
+// templates have made stays, unless the object was let go and is still there.
 func (o *Observer) Removed(k store.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	rec := o.records.Get(k)
+	// One that the target has lost, or that was deleted before a restart, is not let go either.
+	deleted := rec != nil && (rec.removing || rec.uid == "" || rec.revision == 0)
 	o.stopFollowingLocked(k)
+	o.namespaceGoneLocked(k)
 	o.forgetEventsOfLocked(k, "")
 	o.slices.forget(k)
 	for uid, below := range o.associated.All() {
-		if *below.owner == k {
+		if *below.owner == k && !o.keepClaimLocked(below, deleted) {
 			o.associated.Delete(uid)
 			o.claimStaysLocked(uid, below)
 			o.dropLocked(below.key)

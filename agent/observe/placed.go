@@ -22,3 +22,15 @@ func (o *Observer) Delivered(k store.Key, origin string) string {
 	}
 	return ""
 }
+
+// Owns reports whether the target has an object of this UID that was placed there, or that belongs to
+// one that was.
+func (o *Observer) Owns(uid string) bool {
+	o.mu.Lock()
+	_, ok := o.associated.Find(uid)
+	o.mu.Unlock()
+	if !ok {
+		_, ok = o.Inventory.ByUID(uid)
+	}
+	return ok
+}

@@ -22,9 +22,12 @@ type record struct {
 	revision         uint64 // resourceVersion of what was seen last
 	owned            uint64 // hash of the fields that were ours then
 	content          uint64 // hash of everything but status then
+	varied           bool   // Customizers have changed it
 	finished         bool   // a Job or Pod had run to its end then
 	going            bool   // it was being deleted then
 	removing         bool   // its deletion is asked for from here
+	alone            bool   // nothing that belongs to it is reported
+	loose            bool   // a claim that nothing controls
 	originUID        string
 	hash             store.Hash // desired version that is applied
 	generation       int64      // of the source
@@ -32,6 +35,9 @@ type record struct {
 	failure          *store.ReportError
 	below            *store.ReportError // why a target of the target, which is a relay, refuses it
 	filled           *store.Filled
+	replicas         int64  // that a workload had then; 0 for other kinds
+	autoscaler       string // of the space, which decides about them
+	scalePath        string // the field that it sets, see inventory.Record
 	status           []byte
 	object           []byte // of a Pod: without status
 	short            *diffReports
@@ -71,6 +77,10 @@ func (rec *record) applied(r inventory.Record) {
 	}
 	rec.originUID, rec.hash, rec.failure, rec.removing = r.OriginUID, r.Applied, nil, false
 	rec.generation, rec.targetGeneration = r.Generation, r.TargetGeneration
+	if rec.scalePath != r.ScalePath {
+		rec.scalePath, rec.revision = r.ScalePath, 0 // what it has there is read again
+	}
+	rec.varied, rec.autoscaler = r.Variant != (store.Hash{}), r.OwnAutoscaler
 }
 
 // observedLocked records what the target has now. It reports false for what was known before.
@@ -85,9 +95,13 @@ func (o *Observer) observedLocked(k store.Key, rec *record, live *target.Object)
 	)
 	rec.going = live.Metadata.DeletionTimestamp != "" && !rec.finished // what has run to its end stays done
 	rec.status, rec.conditions, rec.below = nil, 0, refusedBelow(live)
-	rec.filled = filledIn(k, live)
-	if k.Class() == store.ClassOther && len(live.Status) > 0 && !bytes.Equal(live.Status, []byte("{}")) {
+	rec.filled, rec.replicas = filledIn(k, live), replicasIn(k, live, rec.scalePath)
+	told := k.Class() == store.ClassOther || k.IsCustomizer()
+	if told && len(live.Status) > 0 && !bytes.Equal(live.Status, []byte("{}")) {
 		rec.status, rec.conditions = o.codec.Encode(nil, live.Status), conditionsOf(live.Status)
+	}
+	if k.IsUpsync() {
+		o.belowLocked(k, live)
 	}
 	return true
 }
@@ -166,7 +180,8 @@ func (o *Observer) renderLocked(k store.Key) ([]byte, int64, error) {
 	report := store.Report{
 		OriginUID:  rec.originUID,
 		Generation: rec.generation,
-		Filled:     rec.filled,
+		Filled:     rec.allFilled(),
+		Varied:     rec.varied,
 		Error:      rec.error(),
 		At:         rec.at,
 	}

@@ -140,6 +140,9 @@ func (f *refetcher) read(ctx context.Context, p place) (answered bool) {
 	if w == nil {
 		return true // a new watch lists it
 	}
+	if p.watch.born {
+		return f.readBorn(ctx, w, p)
+	}
 	f.reading(map[string]bool{})
 	live, err := w.client.Get(ctx, w.listing.Resource, p.namespace, p.name, false)
 	if p.uid != "" && (apierrors.IsNotFound(err) || err == nil && live.Metadata.UID != p.uid) {

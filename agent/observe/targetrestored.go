@@ -27,6 +27,9 @@ func (w *watcher) rewound(ctx context.Context, than uint64) (bool, error) {
 func (o *Observer) newest(w watchKey) (newest uint64) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if w.born {
+		return 0 // nothing is written, and a list says all
+	}
 	for rec := range o.records.All() {
 		k := rec.key
 		if (resource{k.Group, k.Resource}) != w.resource {
@@ -45,6 +48,14 @@ func (o *Observer) newest(w watchKey) (newest uint64) {
 func (o *Observer) rewind(w watchKey) (placed []store.Key) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if w.born {
+		for _, b := range o.upsyncs.born {
+			if b.at.watch == w {
+				b.revision = 0
+			}
+		}
+		return nil
+	}
 	for rec := range o.records.All() {
 		k := rec.key
 		if (resource{k.Group, k.Resource}) != w.resource {

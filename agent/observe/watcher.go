@@ -65,6 +65,9 @@ func (w *watcher) run(ctx context.Context) {
 		case from == "":
 			early = false
 			if from, err = w.list(ctx); err == nil || hopeless(err) {
+				if w.key.born && ctx.Err() == nil {
+					w.o.listed(w.key, err)
+				}
 				w.settled(ctx)
 			}
 		default:
@@ -151,7 +154,11 @@ func (w *watcher) list(ctx context.Context) (string, error) {
 		return "", err
 	}
 	for uid := range missing {
-		w.o.gone(uid, false)
+		if w.key.born {
+			w.o.bornGone(uid)
+		} else {
+			w.o.gone(uid, false)
+		}
 	}
 	w.end(revisionOf(from))
 	return from, nil

@@ -28,16 +28,23 @@ func TestWhatASiteDoesNotGive(t *testing.T) {
 			groups, resources, verbs)
 	}
 	for _, body := range []string{
-		rules(`"*"`, `"a"`, `"get"`), rules(`""`, `"*"`, `"get"`), rules(`""`, `"a"`, `"*"`), rules(`"*.io"`, `"a"`, `"get"`), rules(`""`, `"pods/*"`, `"get"`),
+		rules(`"*"`, `"a"`, `"get"`), rules(`""`, `"*"`, `"get"`), rules(`""`, `"a"`, `"*"`),
+		rules(`"*.io"`, `"a"`, `"get"`), rules(`""`, `"pods/*"`, `"get"`),
 		rules(`""`, `"*/status"`, `"get"`), rules(`"",  "*"`, `"pods"`, `"get"`), rules(`""`, `"pods"`, `"get","*"`),
-		rules(`"x.io"`, `"a"`, `"escalate"`), rules(`"x.io"`, `"a"`, `"get","bind"`), rules(`""`, `"groups"`, `"impersonate"`), rules(`""`, `"serviceaccounts"`, `"impersonate"`),
-		rules(`"authentication.k8s.io"`, `"userextras/scopes"`, `"get"`), rules(`"authentication.k8s.io"`, `"tokenreviews"`, `"create"`),
-		rules(`"rbac.authorization.k8s.io"`, `"roles"`, `"get"`), rules(`"rbac.authorization.k8s.io"`, `"clusterrolebindings"`, `"create"`),
-		rules(`"certificates.k8s.io"`, `"certificatesigningrequests/approval"`, `"update"`), rules(`"certificates.k8s.io"`, `"signers"`, `"approve"`),
+		rules(`"x.io"`, `"a"`, `"escalate"`), rules(`"x.io"`, `"a"`, `"get","bind"`),
+		rules(`""`, `"groups"`, `"impersonate"`), rules(`""`, `"serviceaccounts"`, `"impersonate"`),
+		rules(`"authentication.k8s.io"`, `"userextras/scopes"`, `"get"`),
+		rules(`"authentication.k8s.io"`, `"tokenreviews"`, `"create"`),
+		rules(`"rbac.authorization.k8s.io"`, `"roles"`, `"get"`),
+		rules(`"rbac.authorization.k8s.io"`, `"clusterrolebindings"`, `"create"`),
+		rules(`"certificates.k8s.io"`, `"certificatesigningrequests/approval"`, `"update"`),
+		rules(`"certificates.k8s.io"`, `"signers"`, `"approve"`),
 		rules(`""`, `"serviceaccounts/token"`, `"create"`), rules(`"x.io",""`, `"a","serviceaccounts/token"`, `"get"`),
 		rules(`""`, `"endpoints"`, `"create"`), rules(`""`, `"endpoints"`, `"update"`), rules(`""`, `"endpoints"`, `"patch"`),
-		rules(`"discovery.k8s.io"`, `"endpointslices"`, `"update"`), rules(`""`, `"pods/status"`, `"update"`), rules(`""`, `"services/status"`, `"patch"`),
-		rules(`""`, `"services"`, `"create"`), rules(`""`, `"services"`, `"get","patch"`), rules(`""`, `"persistentvolumeclaims"`, `"create"`),
+		rules(`"discovery.k8s.io"`, `"endpointslices"`, `"update"`), rules(`""`, `"pods/status"`, `"update"`),
+		rules(`""`, `"services/status"`, `"patch"`),
+		rules(`""`, `"services"`, `"create"`), rules(`""`, `"services"`, `"get","patch"`),
+		rules(`""`, `"persistentvolumeclaims"`, `"create"`),
 		rules(`"apps"`, `"statefulsets"`, `"update"`), rules(`"","apps"`, `"pods","statefulsets"`, `"update"`),
 		`{"rules":[{"nonResourceURLs":["*"],"verbs":["get"]}]}`, `{"rules":[{"nonResourceURLs":["/healthz"],"verbs":["get"]}]}`,
 		`{"aggregationRule":{}}`, `{"aggregationRule":{"clusterRoleSelectors":[{"matchLabels":{"a":"b"}}]}}`,
@@ -53,16 +60,25 @@ func TestWhatASiteDoesNotGive(t *testing.T) {
 	}
 	op := `{"kind":"ServiceAccount","name":"op","namespace":"app"}`
 	for _, body := range []string{
-		bind("ClusterRole", "cluster-admin", op), bind("ClusterRole", "admin", op), bind("ClusterRole", "system:node", op), bind("ClusterRole", "skerry-agent", op),
-		bind("ClusterRole", "shop-reader-2", op), bind("ClusterRole", "", op), bind("", "cluster-admin", op), bind("clusterrole", "cluster-admin", op),
+		bind("ClusterRole", "cluster-admin", op), bind("ClusterRole", "admin", op),
+		bind("ClusterRole", "system:node", op), bind("ClusterRole", "skerry-agent", op),
+		bind("ClusterRole", "shop-reader-2", op), bind("ClusterRole", "", op), bind("", "cluster-admin", op),
+		bind("clusterrole", "cluster-admin", op),
 		bind("CLUSTERROLE", "cluster-admin", op), bind("Role ", "x", op), bind("User", "x", op),
-		bind("Role", "x", `{"kind":"User","name":"admin"}`), bind("Role", "x", `{"kind":"User","name":"system:serviceaccount:app:op"}`),
-		bind("Role", "x", `{"kind":"Group","name":"system:masters"}`), bind("Role", "x", `{"kind":"Group","name":"system:serviceaccounts:app"}`),
-		bind("Role", "x", `{"kind":"Group","name":"system:serviceaccounts"}`), bind("Role", "x", `{"kind":"Group","name":"system:unauthenticated"}`),
-		bind("Role", "x", `{"kind":"ServiceAccount","name":"op","namespace":"kube-system"}`), bind("Role", "x", `{"kind":"ServiceAccount","name":"op"}`),
-		bind("Role", "x", `{"kind":"ServiceAccount","name":"op","namespace":"app-2"}`), bind("Role", "x", `{"kind":"ServiceAccount","name":"op","namespace":"skerry-spaces"}`),
-		bind("Role", "x", `{"kind":"","name":"op","namespace":"app"}`), bind("Role", "x", `{"kind":"serviceaccount","name":"op","namespace":"app"}`),
-		bind("Role", "x", op+`,{"kind":"ServiceAccount","name":"op","namespace":"default"}`), bind("Role", "x", op+`,{"kind":"User","name":"a"}`),
+		bind("Role", "x", `{"kind":"User","name":"admin"}`),
+		bind("Role", "x", `{"kind":"User","name":"system:serviceaccount:app:op"}`),
+		bind("Role", "x", `{"kind":"Group","name":"system:masters"}`),
+		bind("Role", "x", `{"kind":"Group","name":"system:serviceaccounts:app"}`),
+		bind("Role", "x", `{"kind":"Group","name":"system:serviceaccounts"}`),
+		bind("Role", "x", `{"kind":"Group","name":"system:unauthenticated"}`),
+		bind("Role", "x", `{"kind":"ServiceAccount","name":"op","namespace":"kube-system"}`),
+		bind("Role", "x", `{"kind":"ServiceAccount","name":"op"}`),
+		bind("Role", "x", `{"kind":"ServiceAccount","name":"op","namespace":"app-2"}`),
+		bind("Role", "x", `{"kind":"ServiceAccount","name":"op","namespace":"skerry-spaces"}`),
+		bind("Role", "x", `{"kind":"","name":"op","namespace":"app"}`),
+		bind("Role", "x", `{"kind":"serviceaccount","name":"op","namespace":"app"}`),
+		bind("Role", "x", op+`,{"kind":"ServiceAccount","name":"op","namespace":"default"}`),
+		bind("Role", "x", op+`,{"kind":"User","name":"a"}`),
 		bind("Role", "x", `{"kind":"ServiceAccount","name":"op","namespace":"app","namespace":"kube-system"}`),
 		`{"roleRef":"cluster-admin"}`, `{"subjects":{}}`, `null x`,
 	} {
@@ -75,28 +91,77 @@ func TestWhatASiteDoesNotGive(t *testing.T) {
 		refused("", "clusterroles", name, good)
 	}
 	for _, kind := range [][2]string{
-		{"", "endpoints"}, {"discovery.k8s.io", "endpointslices"}, {"", "nodes"}, {"", "persistentvolumes"}, {"", "resourcequotas"}, {"", "bindings"}, {"", "events"},
-		{"storage.k8s.io", "storageclasses"}, {"storage.k8s.io", "csidrivers"}, {"apiregistration.k8s.io", "apiservices"}, {"scheduling.k8s.io", "priorityclasses"},
-		{"admissionregistration.k8s.io", "mutatingwebhookconfigurations"}, {"admissionregistration.k8s.io", "validatingwebhookconfigurations"},
-		{"admissionregistration.k8s.io", "validatingadmissionpolicies"}, {"certificates.k8s.io", "certificatesigningrequests"}, {"networking.k8s.io", "ingressclasses"},
-		{"node.k8s.io", "runtimeclasses"}, {"flowcontrol.apiserver.k8s.io", "flowschemas"}, {"coordination.k8s.io", "leases"}, {"resource.k8s.io", "deviceclasses"},
-		{"skerry.dev", "spaces"}, {"skerry.dev", "synctargets"}, {"skerry.dev", "placements"}, {"authentication.k8s.io", "tokenreviews"}, {"", "Secrets"}, {"", "secrets/status"},
+		{"", "endpoints"}, {"discovery.k8s.io", "endpointslices"}, {"", "nodes"}, {"", "persistentvolumes"},
+		{"", "resourcequotas"}, {"", "bindings"}, {"", "events"},
+		{"storage.k8s.io", "storageclasses"}, {"storage.k8s.io", "csidrivers"},
+		{"apiregistration.k8s.io", "apiservices"}, {"scheduling.k8s.io", "priorityclasses"},
+		{"admissionregistration.k8s.io", "mutatingwebhookconfigurations"},
+		{"admissionregistration.k8s.io", "validatingwebhookconfigurations"},
+		{"admissionregistration.k8s.io", "validatingadmissionpolicies"},
+		{"certificates.k8s.io", "certificatesigningrequests"}, {"networking.k8s.io", "ingressclasses"},
+		{"node.k8s.io", "runtimeclasses"}, {"flowcontrol.apiserver.k8s.io", "flowschemas"},
+		{"coordination.k8s.io", "leases"}, {"resource.k8s.io", "deviceclasses"},
+		{"skerry.dev", "spaces"}, {"skerry.dev", "synctargets"}, {"skerry.dev", "placements"},
+		{"authentication.k8s.io", "tokenreviews"}, {"", "Secrets"}, {"", "secrets/status"},
 	} {
 		if tries++; p.Kind(kind[0], kind[1], false) == nil {
 			t.Errorf("%v travels", kind)
 		}
 	}
+	for _, label := range []string{"openshift.io/run-level", "admission.gatekeeper.sh/ignore",
+		"openshift.io/cluster-monitoring", "network.openshift.io/policy-group", "field.cattle.io/projectId",
+		"pod-security.kubernetes.io/enforce-version", "resource.kubernetes.io/admin-access"} {
+		if tries++; p.Labels("shop", map[string]string{label: "0"})[label] != "" {
+			t.Errorf("a Namespace gets the label %s", label)
+		}
+	}
+	for _, note := range []string{"openshift.io/sa.scc.uid-range", "openshift.io/sa.scc.mcs", "openshift.io/node-selector",
+		"field.cattle.io/projectId", "scheduler.alpha.kubernetes.io/node-selector",
+		"scheduler.alpha.kubernetes.io/defaultTolerations", "scheduler.alpha.kubernetes.io/tolerationsWhitelist"} {
+		if tries++; p.Annotations(map[string]string{note: "0"})[note] != "" {
+			t.Errorf("a Namespace gets the annotation %s", note)
+		}
+	}
 	nobody := func(string) bool { return false }
 	for kind, bodies := range map[string][]string{
-		"services":               {`{"spec":{"externalIPs":["10.0.0.1"]}}`, `{"spec":{"loadBalancerClass":"x"}}`},
-		"persistentvolumeclaims": {`{"spec":{"volumeName":"pv"}}`},
-		"statefulsets.apps":      {`{"spec":{"volumeClaimTemplates":[{"spec":{}},{"spec":{"volumeName":"pv"}}]}}`},
-		"secrets":                {`{"type":"kubernetes.io/service-account-token"}`},
-		"pods": {`{"spec":{"serviceAccountName":"theirs"}}`, `{"spec":{"serviceAccount":"theirs"}}`, `{"spec":{"serviceAccountName":"default","serviceAccount":"theirs"}}`,
+		"services": {`{"spec":{"externalIPs":["10.0.0.1"],"externalIPſ":[]}}`, `{"spec":{"externalIPs":["10.0.0.1"],"externalips":[]}}`,
+			`{"spec":{"loadBalancerClass":"x","loadBalancerClaſs":""}}`, `{"spec":{"externalIPs":["10.0.0.1"],"EXTERNALIPS":null}}`,
+			`{"spec":{"externalIPs":["10.0.0.1"]},"SPEC":{"externalIPs":null}}`, `{"spec":{"externalIPs":["10.0.0.1"]}}`, `{"spec":{"loadBalancerClass":"x"}}`,
+			`{"spec":{"loadBalancerIP":"10.0.0.1"}}`, `{"spec":{"loadBalancerIP":"10.0.0.1","loadbalancerip":""}}`},
+		"persistentvolumeclaims": {`{"spec":{"volumeName":"pv"}}`, `{"spec":{"volumeName":"pv","volumename":""}}`,
+			`{"spec":{"selector":{},"ſelector":null}}`, `{"spec":{"resources":{"requests":{"storage":"1e99999999"}}}}`},
+		"statefulsets.apps": {`{"spec":{"volumeClaimTemplates":[{"spec":{}},{"spec":{"volumeName":"pv"}}]}}`},
+		"secrets":           {`{"type":"kubernetes.io/service-account-token"}`, `{"type":"kubernetes.io/service-account-token","Type":"Opaque"}`},
+		"pods": {`{"spec":{"serviceAccountName":"theirs"}}`, `{"spec":{"serviceAccount":"theirs"}}`,
+			`{"spec":{"serviceAccountName":"default","serviceAccount":"theirs"}}`,
+			`{"spec":{"hostNetwork":true,"hoſtNetwork":false}}`, `{"spec":{"hostPID":true,"hostpid":false}}`,
+			`{"spec":{"serviceAccountName":"theirs","serviceaccountname":"default"}}`,
+			`{"spec":{"volumes":[{"name":"a","hostPath":{"path":"/"},"hostpath":null}]}}`,
+			`{"spec":{"containers":[{"name":"a","securityContext":{"privileged":true},"SecurityContext":null}]}}`,
+			`{"spec":{"hostNetwork":true},"Spec":{"hostNetwork":false}}`,
+			`{"spec":{"priorityClassName":"system-node-critical"}}`, `{"spec":{"priorityClassName":"system-cluster-critical"}}`,
+			`{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"1e99999999"}}}]}}`,
+			`{"spec":{"containers":[{"name":"a","resources":{"limits":{"cpu":"123456789012345678901234e99999999"}}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","emptyDir":{"sizeLimit":1e2147483647}}]}}`,
 			`{"spec":{"hostNetwork":true}}`, `{"spec":{"hostPID":true}}`, `{"spec":{"volumes":[{"name":"a","hostPath":{"path":"/"}}]}}`,
 			`{"spec":{"containers":[{"name":"a","securityContext":{"privileged":true}}]}}`, `{"spec":{"initContainers":[{"name":"a","securityContext":{"privileged":true}}]}}`,
 			`{"spec":{"ephemeralContainers":[{"name":"a","securityContext":{"privileged":true}}]}}`, `{"spec":{"containers":[{"name":"a","ports":[{"hostPort":80}]}]}}`,
-			`{"spec":{"volumes":[{"name":"a","projected":{"sources":[{"serviceAccountToken":{"path":"a"}}]}}]}}`},
+			`{"spec":{"volumes":[{"name":"a","projected":{"sources":[{"serviceAccountToken":{"path":"a"}}]}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","projected":{"sources":[{"podCertificate":{
+				"signerName":"kubernetes.io/kube-apiserver-client-pod","keyType":"ED25519"}}]}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","awsElasticBlockStore":{"volumeID":"vol-1"}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","gcePersistentDisk":{"pdName":"theirs"}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","azureDisk":{"diskName":"a","diskURI":"b"}}]}}`,
+			`{"spec":{"volumes":[{"name":"b","emptyDir":{}},{"name":"a","cinder":{"volumeID":"theirs"}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","vsphereVolume":{"volumePath":"[ds] theirs.vmdk"}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","portworxVolume":{"volumeID":"theirs"}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","nfs":{"server":"nas","path":"/"}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","iscsi":{"targetPortal":"a","iqn":"b","lun":0}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","fc":{"wwids":["a"]}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","rbd":{"monitors":["a"],"image":"theirs","keyring":"/etc/ceph/keyring"}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","cephfs":{"monitors":["a"],"secretFile":"/etc/shadow"}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","flexVolume":{"driver":"a/b"}}]}}`,
+			`{"spec":{"volumes":[{"name":"a","gitRepo":{"repository":"r","directory":"../.."}}]}}`},
 	} {
 		for _, body := range bodies {
 			if tries++; p.Object("shop", "app", kind, []byte(body), nobody) == nil {
@@ -106,8 +171,10 @@ func TestWhatASiteDoesNotGive(t *testing.T) {
 				continue
 			}
 			for at, wrap := range map[string]string{
-				"deployments.apps": `{"spec":{"template":%s}}`, "daemonsets.apps": `{"spec":{"template":%s}}`, "jobs.batch": `{"spec":{"template":%s}}`,
-				"cronjobs.batch": `{"spec":{"jobTemplate":{"spec":{"template":%s}}}}`, "podtemplates": `{"template":%s}`, "replicationcontrollers": `{"spec":{"template":%s}}`,
+				"deployments.apps": `{"spec":{"template":%s}}`, "daemonsets.apps": `{"spec":{"template":%s}}`,
+				"jobs.batch":     `{"spec":{"template":%s}}`,
+				"cronjobs.batch": `{"spec":{"jobTemplate":{"spec":{"template":%s}}}}`,
+				"podtemplates":   `{"template":%s}`, "replicationcontrollers": `{"spec":{"template":%s}}`,
 			} {
 				if tries++; p.Object("shop", "app", at, []byte(strings.ReplaceAll(wrap, "%s", body)), nobody) == nil {
 					t.Errorf("%s is allowed: %s", at, body)

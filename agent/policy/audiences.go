@@ -1,9 +1,10 @@
 package policy
 
 import (
-	"encoding/json"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/util/json"
 )
 
 func (p *Policy) tokens() bool { return both(p.site.Tokens, p.parent.Tokens) }
@@ -22,7 +23,7 @@ func ownAudience(audience string) bool {
 }
 
 // checkTokens refuses projected tokens for the site's API: those without an audience, or with one
-// that clusters have.
+// that clusters have; and certificates of Kubernetes' own signers, which stand for the same account.
 func (p *Policy) checkTokens(spec *podSpec) error {
 	if p.tokens() {
 		return nil
@@ -34,6 +35,10 @@ func (p *Policy) checkTokens(spec *podSpec) error {
 		for _, source := range v.Projected.Sources {
 			if t := source.ServiceAccountToken; t != nil && ownAudience(t.Audience) {
 				return ownToken(v.Name)
+			}
+			if c := source.PodCertificate; c != nil && strings.HasPrefix(c.SignerName, "kubernetes.io/") {
+				return refuse(ReasonField, "tokens", "true",
+					"volume %q projects a certificate for the site's own API; name another signer", v.Name)
 			}
 		}
 	}
@@ -53,7 +58,9 @@ func (p *Policy) Audiences(kind string, body []byte) map[string][]string {
 	}
 	var out map[string][]string
 	for _, at := range templates[kind] {
-		var pod struct{ Spec podSpec }
+		var pod struct {
+			Spec podSpec `json:"spec"`
+		}
 		if below := field(body, at); below == nil || json.Unmarshal(below, &pod) != nil {
 			continue
 		}

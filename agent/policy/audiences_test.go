@@ -26,7 +26,8 @@ func TestAudiencesOfDistributions(t *testing.T) {
 		refused(t, check(p, audience), ReasonField, "tokens: true")
 		refused(t, check(open, audience), "", "")
 	}
-	for _, audience := range []string{"vault", "sts.amazonaws.com", "api://AzureADTokenExchange", "https://issuer.example.com"} {
+	for _, audience := range []string{"vault", "sts.amazonaws.com", "api://AzureADTokenExchange",
+		"https://issuer.example.com"} {
 		refused(t, check(p, audience), "", "")
 	}
 	asked := p.Audiences("deployments.apps", body("https://issuer.example.com"))

@@ -1,20 +1,22 @@
 package policy
 
 import (
-	"encoding/json"
+	stdjson "encoding/json"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/util/json"
 )
 
 // claim is a PersistentVolumeClaim, or a template of some.
 type claim struct {
 	Metadata struct {
 		Annotations map[string]string `json:"annotations"`
+		Finalizers  []string          `json:"finalizers"`
 	} `json:"metadata"`
 	Spec struct {
-		VolumeName       string          `json:"volumeName"`
-		StorageClassName *string         `json:"storageClassName"`
-		Selector         json.RawMessage `json:"selector"`
+		VolumeName       string             `json:"volumeName"`
+		StorageClassName *string            `json:"storageClassName"`
+		Selector         stdjson.RawMessage `json:"selector"`
 	} `json:"spec"`
 }
 

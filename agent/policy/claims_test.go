@@ -15,7 +15,8 @@ func TestNeedsDefaultClass(t *testing.T) {
 	}{
 		{"persistentvolumeclaims", `{"spec":{}}`, true},
 		{"persistentvolumeclaims", `{"spec":{"storageClassName":"fast"}}`, false},
-		{"persistentvolumeclaims", `{"metadata":{"annotations":{"volume.beta.kubernetes.io/storage-class":"fast"}},"spec":{}}`, false},
+		{"persistentvolumeclaims",
+			`{"metadata":{"annotations":{"volume.beta.kubernetes.io/storage-class":"fast"}},"spec":{}}`, false},
 		{"statefulsets.apps", `{"spec":{"volumeClaimTemplates":[{"spec":{"storageClassName":"a"}},{"spec":{}}]}}`, true},
 		{"statefulsets.apps", `{"spec":{}}`, false},
 		{"pods", `{"spec":{"volumes":[{"name":"v","ephemeral":{"volumeClaimTemplate":{"spec":{}}}}]}}`, true},

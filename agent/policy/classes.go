@@ -3,6 +3,8 @@ package policy
 import (
 	"encoding/json"
 	"strings"
+
+	strict "k8s.io/apimachinery/pkg/util/json"
 )
 
 // Class is an object of the cluster that a workload names.
@@ -17,18 +19,23 @@ func Classes(kind string, body []byte) (out []Class) {
 	}
 	if kind == "persistentvolumeclaims" {
 		var o struct {
-			Spec struct{ StorageClassName string }
+			Spec struct {
+				StorageClassName string `json:"storageClassName"`
+			} `json:"spec"`
 		}
-		if json.Unmarshal(body, &o) == nil {
+		if strict.Unmarshal(body, &o) == nil {
 			add("storage.k8s.io", "v1", "storageclasses", o.Spec.StorageClassName)
 		}
 		return out
 	}
 	for _, at := range templates[kind] {
 		var pod struct {
-			Spec struct{ PriorityClassName, RuntimeClassName string }
+			Spec struct {
+				PriorityClassName string `json:"priorityClassName"`
+				RuntimeClassName  string `json:"runtimeClassName"`
+			} `json:"spec"`
 		}
-		if below := field(body, at); below != nil && json.Unmarshal(below, &pod) == nil {
+		if below := field(body, at); below != nil && strict.Unmarshal(below, &pod) == nil {
 			if !strings.HasPrefix(pod.Spec.PriorityClassName, "system-") {
 				add("scheduling.k8s.io", "v1", "priorityclasses", pod.Spec.PriorityClassName)
 			}

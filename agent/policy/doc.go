@@ -19,8 +19,8 @@
 //  3. Pods meet the Pod Security level baseline, name ServiceAccounts of their space, and mount no
 //     token for the API.
 //  4. Nothing that exists is taken over.
-//  5. Services have no externalIPs and no load balancer class, claims name no volume, and nobody
-//     writes endpoints.
+//  5. Services have no externalIPs, loadBalancerIP and load balancer class, claims and Pods name no
+//     storage, and nobody writes endpoints.
 //  6. Nothing gives rights to the cluster's API ([Policy.Rights]).
 //  7. The cluster calls no webhook of a space ([Policy.Webhooks]). Where that is opened, [Mirror]
 //     narrows it to what is born in the space's own namespaces.

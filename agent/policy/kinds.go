@@ -104,6 +104,22 @@ func (p *Policy) Definition(group string, annotations map[string]string, served 
 	)
 }
 
+// DefinitionOf refuses the definition of a kind that the site denies.
+func (p *Policy) DefinitionOf(group, plural string) error {
+	name := KindName(group, plural)
+	if matches(name, p.site.DenyKinds) || matches(name, p.parent.DenyKinds) {
+		return refuse(ReasonDefinition, "", "", "the site denies %s, and so its definition (denyKinds)", name)
+	}
+	return nil
+}
+
+// KeepsDefinitions decides whose the definitions of an API group are at the site. mine says that the
+// site keeps them for this space, kept that it keeps them for others, which this space may share.
+func (p *Policy) KeepsDefinitions(space, group string) (mine, kept bool) {
+	some, mine := owners(space, p.site.Definitions, func(pattern string) bool { return matches(group, []string{pattern}) })
+	return mine, some && !mine
+}
+
 // Conversion refuses a definition whose objects a webhook converts: the cluster's API server would
 // call an address of the space's choice. Spaces convert by themselves, so their parents send no
 // such definition.

@@ -142,12 +142,56 @@ func (p *Policy) opened(space, namespace string) bool {
 	return at(p.site.Namespaces) && (p.parent.Namespaces == nil || at(p.parent.Namespaces))
 }
 
+// Opens reports whether the site has opened a namespace to any space.
+func (p *Policy) Opens(namespace string) bool {
+	at := func(patterns []string) bool {
+		for _, pattern := range patterns {
+			if _, name, of := strings.Cut(pattern, "/"); of {
+				pattern = name
+			}
+			if matches(namespace, []string{pattern}) {
+				return true
+			}
+		}
+		return false
+	}
+	return at(p.site.Namespaces) && (p.parent.Namespaces == nil || at(p.parent.Namespaces))
+}
+
 // devicesLabels let the claims of a namespace have devices that others use. Who may set them on a
 // Namespace decides about that, which is the site's admin.
 var devicesLabels = []string{"resource.kubernetes.io/admin-access", "resource.k8s.io/admin-access"}
 
+// siteKeys are labels and annotations of a namespace, or domains of some, by which a site's admin says
+// what its Pods may do: they exempt from OpenShift's security context constraints and say their
+// ranges, exempt from Gatekeeper and Open Policy Agent, make it part of a project of Rancher, choose
+// nodes and tolerations (PodNodeSelector, PodTolerationRestriction), roles of AWS (kiam, kube2iam), a
+// project of Google's cloud (Config Connector), and the way to other networks (OVN-Kubernetes).
+var siteKeys = []string{"openshift.io/", "security.openshift.io/", "network.openshift.io/",
+	"admission.gatekeeper.sh/ignore", "openpolicyagent.org/", "field.cattle.io/projectId",
+	"scheduler.alpha.kubernetes.io/", "iam.amazonaws.com/", "cnrm.cloud.google.com/", "k8s.ovn.org/"}
+
+// ofSite reports whether a label or an annotation of a namespace is the site's admin's to set.
+func ofSite(name string) bool {
+	return slices.ContainsFunc(siteKeys, func(key string) bool {
+		return name == key || strings.HasSuffix(key, "/") && strings.HasPrefix(name, key)
+	})
+}
+
+// Annotations are those of a namespace without what is the site's admin's to set.
+func (p *Policy) Annotations(wished map[string]string) map[string]string {
+	out := map[string]string{}
+	for name, value := range wished {
+		if !ofSite(name) {
+			out[name] = value
+		}
+	}
+	return out
+}
+
 // Labels are the labels of a namespace with the site's Pod Security level in place of the space's
-// wishes. A space may ask for a stricter level than the site's. devicesLabels are left out.
+// wishes. A space may ask for a stricter level than the site's. devicesLabels and
+// siteKeys are left out.
 func (p *Policy) Labels(space string, wished map[string]string) map[string]string {
 	out := map[string]string{}
 	level := p.Level(space)
@@ -157,7 +201,7 @@ func (p *Policy) Labels(space string, wished map[string]string) map[string]strin
 				level = stricter(level, asked)
 			}
 		}
-		if !strings.HasPrefix(name, podSecurityPrefix) && !slices.Contains(devicesLabels, name) {
+		if !strings.HasPrefix(name, podSecurityPrefix) && !slices.Contains(devicesLabels, name) && !ofSite(name) {
 			out[name] = value
 		}
 	}

@@ -37,6 +37,8 @@ const (
 	ReasonGateway        = "NoGateway"
 	ReasonRights         = "RightsNotAllowed"
 	ReasonWebhooks       = "WebhooksNotMirrored"
+	ReasonUpsync         = "UpsyncNotAllowed"
+	ReasonHost           = "HostTaken"
 )
 
 // refuse makes a refusal that ends with the switch which allows it.
@@ -70,7 +72,7 @@ func Compile(site tunnel.Allow, narrow *tunnel.Narrow) (*Policy, error) {
 	for _, list := range [][]string{site.Namespaces, site.Kinds, site.DenyKinds, site.ServiceAccounts,
 		site.LoadBalancerClasses,
 		site.Controllers, site.ClusterControllers, p.parent.Controllers, p.parent.ClusterControllers,
-		site.Webhooks, p.parent.Webhooks,
+		site.Webhooks, p.parent.Webhooks, site.Upsync, p.parent.Upsync,
 		p.parent.Namespaces, p.parent.Kinds, p.parent.DenyKinds, p.parent.ServiceAccounts, p.parent.LoadBalancerClasses} {
 		for _, pattern := range list {
 			if _, err := path.Match(pattern, ""); err != nil || pattern == "" {
@@ -80,6 +82,15 @@ func Compile(site tunnel.Allow, narrow *tunnel.Narrow) (*Policy, error) {
 	}
 	if err := p.compileWays(); err != nil {
 		return nil, err
+	}
+	for _, rule := range slices.Concat(site.Hosts, site.Definitions) {
+		space, pattern, _ := strings.Cut(rule, "=")
+		if _, err := path.Match(space, ""); err != nil || space == "" || pattern == "" {
+			return nil, fmt.Errorf("%q: write SPACE=HOST or SPACE=GROUP; '*' stands for any part", rule)
+		}
+		if _, err := path.Match(pattern, ""); err != nil {
+			return nil, fmt.Errorf("%q: write SPACE=HOST or SPACE=GROUP; '*' stands for any part", rule)
+		}
 	}
 	for _, rule := range site.PodSecurity {
 		space, text, found := strings.Cut(rule, "=")
@@ -111,8 +122,11 @@ func (p *Policy) Result() tunnel.Allow {
 		Namespaces: p.site.Namespaces, Kinds: p.site.Kinds, ServiceAccounts: p.site.ServiceAccounts,
 		LoadBalancerClasses: p.site.LoadBalancerClasses,
 		Controllers:         p.site.Controllers, ClusterControllers: p.site.ClusterControllers,
-		Webhooks:  p.site.Webhooks,
-		DenyKinds: slices.Concat(p.site.DenyKinds, p.parent.DenyKinds),
+		Webhooks: p.site.Webhooks,
+		Upsync:   p.site.Upsync,
+		Hosts:    p.site.Hosts, Definitions: p.site.Definitions,
+		ExternalBackends: both(p.site.ExternalBackends, p.parent.ExternalBackends),
+		DenyKinds:        slices.Concat(p.site.DenyKinds, p.parent.DenyKinds),
 		TakeOver: both(
 			p.site.TakeOver,
 			p.parent.TakeOver,
@@ -127,7 +141,7 @@ func (p *Policy) Result() tunnel.Allow {
 		{&out.Namespaces, p.parent.Namespaces}, {&out.Kinds, p.parent.Kinds},
 		{&out.ServiceAccounts, p.parent.ServiceAccounts}, {&out.LoadBalancerClasses, p.parent.LoadBalancerClasses},
 		{&out.Controllers, p.parent.Controllers}, {&out.ClusterControllers, p.parent.ClusterControllers},
-		{&out.Webhooks, p.parent.Webhooks},
+		{&out.Webhooks, p.parent.Webhooks}, {&out.Upsync, p.parent.Upsync},
 	} {
 		if list.only != nil {
 			*list.left = tunnel.Intersect(*list.left, list.only)
@@ -141,6 +155,19 @@ func (p *Policy) Result() tunnel.Allow {
 		out.PodSecurity = append(out.PodSecurity, rule)
 	}
 	return out
+}
+
+// Upsync refuses a space to bring objects that were born here. It returns nil if the site allows it.
+func (p *Policy) Upsync(space string) error {
+	if named(space, p.site.Upsync, p.parent.Upsync) {
+		return nil
+	}
+	if matches(space, p.site.Upsync) {
+		return refuse(ReasonUpsync, "", "", "spec.allow.upsync of the SyncTarget does not name space %s; "+
+			"the center's admin can change that", space)
+	}
+	return refuse(ReasonUpsync, "upsync", "["+space+"]",
+		"the site does not let space %s bring objects that were born here into the space (spec.upsync of a Placement)", space)
 }
 
 // TakeOver refuses to take over an object that exists. It returns nil if the site allows it.

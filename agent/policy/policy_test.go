@@ -147,16 +147,20 @@ func TestObjects(t *testing.T) {
 			tunnel.Allow{LoadBalancerClasses: []string{"a/b"}}, nil, "", ""},
 		{"a volume by name", "persistentvolumeclaims", `{"spec":{"volumeName":"pv"}}`, tunnel.Allow{}, nil,
 			ReasonField, "volumeNames"},
-		{"a volume by labels", "persistentvolumeclaims", `{"spec":{"storageClassName":"fast","selector":{"matchLabels":{"a":"b"}}}}`,
+		{"a volume by labels", "persistentvolumeclaims",
+			`{"spec":{"storageClassName":"fast","selector":{"matchLabels":{"a":"b"}}}}`,
 			tunnel.Allow{}, nil, ReasonField, "leave it out"},
-		{"any volume by labels", "persistentvolumeclaims", `{"spec":{"selector":{}}}`, tunnel.Allow{}, nil, ReasonField, "spec.selector"},
+		{"any volume by labels", "persistentvolumeclaims", `{"spec":{"selector":{}}}`, tunnel.Allow{}, nil,
+			ReasonField, "spec.selector"},
 		{"a volume of no class", "persistentvolumeclaims", `{"spec":{"storageClassName":""}}`, tunnel.Allow{}, nil,
 			ReasonField, "volumeNames: true"},
 		{"no class by the old word", "persistentvolumeclaims",
 			`{"metadata":{"annotations":{"volume.beta.kubernetes.io/storage-class":""}},"spec":{"storageClassName":"fast"}}`,
 			tunnel.Allow{}, nil, ReasonField, "storageClassName"},
-		{"a class", "persistentvolumeclaims", `{"spec":{"storageClassName":"fast","selector":null}}`, tunnel.Allow{}, nil, "", ""},
-		{"volumes of no class, lent", "persistentvolumeclaims", `{"spec":{"storageClassName":"","selector":{},"volumeName":"pv"}}`,
+		{"a class", "persistentvolumeclaims", `{"spec":{"storageClassName":"fast","selector":null}}`,
+			tunnel.Allow{}, nil, "", ""},
+		{"volumes of no class, lent", "persistentvolumeclaims",
+			`{"spec":{"storageClassName":"","selector":{},"volumeName":"pv"}}`,
 			tunnel.Allow{VolumeNames: true}, nil, "", ""},
 		{"those of a template", "statefulsets.apps",
 			`{"spec":{"volumeClaimTemplates":[{"spec":{"storageClassName":"a"}},{"spec":{"storageClassName":""}}]}}`,
@@ -285,4 +289,20 @@ func FuzzParentNeverWidens(f *testing.F) {
 			t.Errorf("%q %q %q %q opened what the site does not", pattern, kind, namespace, level)
 		}
 	})
+}
+
+func TestDebugKeepsToTheLevelOfTheSpace(t *testing.T) {
+	p := compile(t, tunnel.Allow{PodSecurity: []string{"ops=privileged"}}, nil)
+	const spec = `{"containers":[{"name":"app"}]}`
+	privileged := `[{"name":"d","securityContext":{"privileged":true}}]`
+	for _, c := range []struct{ space, containers, reason string }{
+		{"shop", `[{"name":"d","image":"busybox"}]`, ""},
+		{"shop", privileged, ReasonPodSecurity},
+		{"shop", `[{"name":"d","securityContext":{"capabilities":{"add":["SYS_ADMIN"]}}}]`, ReasonPodSecurity},
+		{"shop", `[{"name":"d","resources":{"limits":{"cpu":"1e999999999"}}}]`, ReasonField},
+		{"ops", privileged, ""},
+		{"shop", `{`, ""},
+	} {
+		refused(t, p.Debug(c.space, []byte(spec), []byte(c.containers)), c.reason, "")
+	}
 }

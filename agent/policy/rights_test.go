@@ -39,34 +39,55 @@ func TestRightsOfASpaceEndWhereItsSiteHasOpenedThem(t *testing.T) {
 		{"without the opt-in", "shop", "app", "roles", good, tunnel.Allow{}, "controllers: [shop]"},
 		{"another space", "bank", "app", "roles", good, open, "controllers: [bank]"},
 		{"a prefix twin", "shop-b", "app", "roles", good, open, "controllers: [shop-b]"},
-		{"the weaker opt-in alone", "shop", "", "clusterroles", good, tunnel.Allow{Controllers: []string{"*"}}, "clusterControllers: [shop]"},
+		{"the weaker opt-in alone", "shop", "", "clusterroles", good, tunnel.Allow{Controllers: []string{"*"}},
+			"clusterControllers: [shop]"},
 		{"every kind is no opt-in", "shop", "", "clusterrolebindings", bind("ClusterRole", "shop-reader", own),
 			tunnel.Allow{Kinds: []string{"*"}}, "clusterControllers"},
 		{"a namespace of the site", "shop", "theirs", "roles", good, open, "not made at the site"},
-		{"wildcard verbs", "shop", "app", "roles", rules(`"apiGroups":[""],"resources":["pods"],"verbs":["*"]`), open, "name what is needed"},
-		{"wildcard resources", "shop", "app", "roles", rules(`"apiGroups":["apps"],"resources":["*/scale"],"verbs":["get"]`), open, "name what is needed"},
-		{"wildcard groups", "shop", "", "clusterroles", rules(`"apiGroups":["*"],"resources":["pods"],"verbs":["get"]`), open, "name what is needed"},
-		{"escalate", "shop", "", "clusterroles", rules(`"apiGroups":["apps"],"resources":["deployments"],"verbs":["escalate"]`), open, "escalate"},
-		{"bind", "shop", "app", "roles", rules(`"apiGroups":["x.io"],"resources":["roles"],"verbs":["get","bind"]`), open, "bind"},
-		{"impersonate", "shop", "", "clusterroles", rules(`"apiGroups":[""],"resources":["users"],"verbs":["impersonate"]`), open, "impersonate"},
-		{"rights about rights", "shop", "app", "roles", rules(`"apiGroups":["rbac.authorization.k8s.io"],"resources":["roles"],"verbs":["get"]`), open, "rights of others"},
-		{"tokens", "shop", "app", "roles", rules(`"apiGroups":[""],"resources":["serviceaccounts/token"],"verbs":["create"]`), open, "rights of others"},
+		{"wildcard verbs", "shop", "app", "roles", rules(`"apiGroups":[""],"resources":["pods"],"verbs":["*"]`),
+			open, "name what is needed"},
+		{"wildcard resources", "shop", "app", "roles",
+			rules(`"apiGroups":["apps"],"resources":["*/scale"],"verbs":["get"]`), open, "name what is needed"},
+		{"wildcard groups", "shop", "", "clusterroles",
+			rules(`"apiGroups":["*"],"resources":["pods"],"verbs":["get"]`), open, "name what is needed"},
+		{"escalate", "shop", "", "clusterroles",
+			rules(`"apiGroups":["apps"],"resources":["deployments"],"verbs":["escalate"]`), open, "escalate"},
+		{"bind", "shop", "app", "roles",
+			rules(`"apiGroups":["x.io"],"resources":["roles"],"verbs":["get","bind"]`), open, "bind"},
+		{"impersonate", "shop", "", "clusterroles",
+			rules(`"apiGroups":[""],"resources":["users"],"verbs":["impersonate"]`), open, "impersonate"},
+		{"rights about rights", "shop", "app", "roles",
+			rules(`"apiGroups":["rbac.authorization.k8s.io"],"resources":["roles"],"verbs":["get"]`), open, "rights of others"},
+		{"tokens", "shop", "app", "roles",
+			rules(`"apiGroups":[""],"resources":["serviceaccounts/token"],"verbs":["create"]`), open, "rights of others"},
 		{"paths", "shop", "", "clusterroles", rules(`"nonResourceURLs":["/metrics"],"verbs":["get"]`), open, "/metrics"},
-		{"writes Services", "shop", "app", "roles", rules(`"apiGroups":[""],"resources":["services"],"verbs":["create"]`), open, "externalIPs"},
-		{"writes where Pods are", "shop", "app", "roles", rules(`"apiGroups":[""],"resources":["pods/status"],"verbs":["patch"]`), open, "traffic"},
-		{"writes slices", "shop", "app", "roles", rules(`"apiGroups":["discovery.k8s.io"],"resources":["endpointslices"],"verbs":["create"]`), open, "traffic"},
-		{"reads Services", "shop", "app", "roles", rules(`"apiGroups":[""],"resources":["services"],"verbs":["get","delete"]`), open, ""},
-		{"writes claims", "shop", "app", "roles", rules(`"apiGroups":["apps"],"resources":["statefulsets"],"verbs":["patch"]`), open, "volumeNames"},
-		{"writes claims that are open", "shop", "app", "roles", rules(`"apiGroups":[""],"resources":["persistentvolumeclaims"],"verbs":["patch"]`),
+		{"writes Services", "shop", "app", "roles",
+			rules(`"apiGroups":[""],"resources":["services"],"verbs":["create"]`), open, "externalIPs"},
+		{"writes where Pods are", "shop", "app", "roles",
+			rules(`"apiGroups":[""],"resources":["pods/status"],"verbs":["patch"]`), open, "traffic"},
+		{"writes slices", "shop", "app", "roles",
+			rules(`"apiGroups":["discovery.k8s.io"],"resources":["endpointslices"],"verbs":["create"]`), open, "traffic"},
+		{"reads Services", "shop", "app", "roles",
+			rules(`"apiGroups":[""],"resources":["services"],"verbs":["get","delete"]`), open, ""},
+		{"writes claims", "shop", "app", "roles",
+			rules(`"apiGroups":["apps"],"resources":["statefulsets"],"verbs":["patch"]`), open, "volumeNames"},
+		{"writes claims that are open", "shop", "app", "roles",
+			rules(`"apiGroups":[""],"resources":["persistentvolumeclaims"],"verbs":["patch"]`),
 			tunnel.Allow{Controllers: []string{"*"}, VolumeNames: true}, ""},
-		{"aggregates", "shop", "", "clusterroles", `{"metadata":{"labels":{"rbac.authorization.k8s.io/aggregate-to-admin":"true"}}}`, open, "aggregate-to-admin"},
-		{"is aggregated", "shop", "", "clusterroles", `{"aggregationRule":{"clusterRoleSelectors":[{}]}}`, open, "aggregationRule"},
+		{"aggregates", "shop", "", "clusterroles",
+			`{"metadata":{"labels":{"rbac.authorization.k8s.io/aggregate-to-admin":"true"}}}`, open, "aggregate-to-admin"},
+		{"is aggregated", "shop", "", "clusterroles", `{"aggregationRule":{"clusterRoleSelectors":[{}]}}`, open,
+			"aggregationRule"},
 		{"cluster-admin", "shop", "app", "rolebindings", bind("ClusterRole", "cluster-admin", own), open, "cluster-admin"},
-		{"cluster-admin everywhere", "shop", "", "clusterrolebindings", bind("ClusterRole", "cluster-admin", own), open, "cluster-admin"},
+		{"cluster-admin everywhere", "shop", "", "clusterrolebindings", bind("ClusterRole", "cluster-admin", own),
+			open, "cluster-admin"},
 		{"a person", "shop", "app", "rolebindings", bind("Role", "op", `{"kind":"User","name":"alice"}`), open, "alice"},
-		{"everybody", "shop", "app", "rolebindings", bind("Role", "op", own+`,{"kind":"Group","name":"system:authenticated"}`), open, "system:authenticated"},
-		{"an account of the site", "shop", "app", "rolebindings", bind("Role", "op", `{"kind":"ServiceAccount","name":"x","namespace":"kube-system"}`), open, "kube-system/x"},
-		{"another spelling", "shop", "app", "roles", rules(`"apiGroups":[""],"resources":["pods"],"verbs":["escalate"],"Verbs":["get"]`), open, "escalate"},
+		{"everybody", "shop", "app", "rolebindings", bind("Role", "op",
+			own+`,{"kind":"Group","name":"system:authenticated"}`), open, "system:authenticated"},
+		{"an account of the site", "shop", "app", "rolebindings",
+			bind("Role", "op", `{"kind":"ServiceAccount","name":"x","namespace":"kube-system"}`), open, "kube-system/x"},
+		{"another spelling", "shop", "app", "roles",
+			rules(`"apiGroups":[""],"resources":["pods"],"verbs":["escalate"],"Verbs":["get"]`), open, "escalate"},
 		{"no JSON", "shop", "app", "roles", `{`, open, "cannot be read"},
 		{"another kind", "shop", "app", "rolethings", good, open, "no kind of rights"},
 	} {
@@ -76,7 +97,8 @@ func TestRightsOfASpaceEndWhereItsSiteHasOpenedThem(t *testing.T) {
 		}
 		err = p.Rights(c.space, c.namespace, c.resource, "op", []byte(c.body), space)
 		var refused *Refusal
-		if c.says == "" && err != nil || c.says != "" && (!errors.As(err, &refused) || !strings.Contains(err.Error(), c.says)) {
+		if c.says == "" && err != nil || c.says != "" &&
+			(!errors.As(err, &refused) || !strings.Contains(err.Error(), c.says)) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
@@ -93,14 +115,16 @@ func TestRightsOfASpaceEndWhereItsSiteHasOpenedThem(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if narrowed.Rights("shop", "app", "roles", "op", []byte(good), space) == nil || len(narrowed.Result().Controllers) != 0 {
+	if narrowed.Rights("shop", "app", "roles", "op", []byte(good), space) == nil ||
+		len(narrowed.Result().Controllers) != 0 {
 		t.Error("the center cannot take it away")
 	}
 }
 
 func FuzzRights(f *testing.F) {
 	f.Add("roles", `{"rules":[{"apiGroups":[""],"resources":["pods"],"verbs":["get"]}]}`)
-	f.Add("rolebindings", `{"roleRef":{"kind":"Role","name":"a"},"subjects":[{"kind":"ServiceAccount","namespace":"app"}]}`)
+	f.Add("rolebindings",
+		`{"roleRef":{"kind":"Role","name":"a"},"subjects":[{"kind":"ServiceAccount","namespace":"app"}]}`)
 	p, err := Compile(tunnel.Allow{Controllers: []string{"*"}}, nil)
 	if err != nil {
 		f.Fatal(err)

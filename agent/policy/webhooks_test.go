@@ -83,51 +83,59 @@ func TestAMirroredWebhookIsOfItsSpaceAlone(t *testing.T) {
 	selects := func(field, text string) string { return toHook + `,` + ofPods + `,"` + field + `":` + text }
 	all := `"apiGroups":["*"],"apiVersions":["*"],"operations":["*"],"resources":`
 	for name, text := range map[string]string{
-		"everything":                        rule(all + `["*/*"],"scope":"*"`),
-		"all resources":                     rule(all + `["*"]`),
-		"cluster-wide kinds":                rule(all + `["*"],"scope":"Cluster"`),
-		"nodes":                             rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["nodes","pods"]`),
-		"namespaces":                        rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["namespaces"]`),
-		"secrets":                           rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["secrets","pods"]`),
-		"leases":                            rule(`"apiGroups":["coordination.k8s.io"],"apiVersions":["v1"],"operations":["*"],"resources":["*"]`),
-		"rights":                            rule(`"apiGroups":["rbac.authorization.k8s.io"],"apiVersions":["*"],"operations":["*"],"resources":["*"]`),
-		"webhooks":                          rule(`"apiGroups":["admissionregistration.k8s.io"],"apiVersions":["*"],"operations":["*"],"resources":["*"]`),
-		"definitions":                       rule(`"apiGroups":["apiextensions.k8s.io"],"apiVersions":["*"],"operations":["*"],"resources":["*"]`),
-		"tokens":                            rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["serviceaccounts/token"]`),
-		"exec":                              rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["CONNECT"],"resources":["pods/exec"]`),
-		"connect to pods":                   rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["CONNECT"],"resources":["pods"]`),
-		"subresources":                      rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["pods/*"]`),
-		"bindings":                          rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["pods/binding","pods"]`),
-		"placed kinds":                      rule(`"apiGroups":["apps"],"apiVersions":["v1"],"operations":["*"],"resources":["deployments","replicasets"]`),
-		"another case":                      rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["PODS"]`),
-		"no selector":                       selects("namespaceSelector", `null`),
-		"an empty selector":                 selects("namespaceSelector", `{}`),
-		"kube-system by name":               selects("namespaceSelector", `{"matchLabels":{"kubernetes.io/metadata.name":"kube-system"}}`),
-		"another space's namespace by name": selects("namespaceSelector", `{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"In","values":["bank","app"]}]}`),
-		"all but its own":                   selects("namespaceSelector", `{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["app","data"]}]}`),
-		"namespaces without a label":        selects("namespaceSelector", `{"matchExpressions":[{"key":"tier","operator":"DoesNotExist"}]}`),
-		"a broken selector":                 selects("namespaceSelector", `{"matchExpressions":[{"key":"tier","operator":"Near"}]}`),
-		"what comes from the center":        selects("objectSelector", `{"matchExpressions":[{"key":"skerry.dev/site","operator":"Exists"}]}`),
-		"what is written for the space":     selects("matchConditions", `[{"name":"x","expression":"request.userInfo.username == 'system:serviceaccount:skerry-spaces:shop'"}]`),
-		"a condition that is always true":   selects("matchConditions", `[{"name":"x","expression":"true"}]`),
-		"a url":                             service(`"url":"https://169.254.169.254/"`),
-		"a url beside a Service":            service(`"url":"https://10.0.0.1/","service":{"namespace":"app","name":"hook"}`),
-		"a Service of kube-system":          service(`"service":{"namespace":"kube-system","name":"kube-dns"}`),
-		"kubernetes.default":                service(`"service":{"namespace":"default","name":"kubernetes"}`),
-		"a Service of another space":        service(`"service":{"namespace":"theirs","name":"hook"}`),
-		"a Service that is elsewhere":       service(`"service":{"namespace":"data","name":"hook"}`),
-		"an ExternalName":                   service(`"service":{"namespace":"app","name":"outside"}`),
-		"a Service without a selector":      service(`"service":{"namespace":"app","name":"written"}`),
-		"a Service that cannot be read":     service(`"service":{"namespace":"app","name":"broken"}`),
-		"no service":                        service(``),
-		"a Service without a namespace":     service(`"service":{"name":"hook"}`),
-		"an unknown field":                  selects("dialAddress", `"10.0.0.1:443"`),
+		"everything":         rule(all + `["*/*"],"scope":"*"`),
+		"all resources":      rule(all + `["*"]`),
+		"cluster-wide kinds": rule(all + `["*"],"scope":"Cluster"`),
+		"nodes":              rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["nodes","pods"]`),
+		"namespaces":         rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["namespaces"]`),
+		"secrets":            rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["secrets","pods"]`),
+		"leases":             rule(`"apiGroups":["coordination.k8s.io"],"apiVersions":["v1"],"operations":["*"],"resources":["*"]`),
+		"rights":             rule(`"apiGroups":["rbac.authorization.k8s.io"],"apiVersions":["*"],"operations":["*"],"resources":["*"]`),
+		"webhooks":           rule(`"apiGroups":["admissionregistration.k8s.io"],"apiVersions":["*"],"operations":["*"],"resources":["*"]`),
+		"definitions":        rule(`"apiGroups":["apiextensions.k8s.io"],"apiVersions":["*"],"operations":["*"],"resources":["*"]`),
+		"tokens":             rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["serviceaccounts/token"]`),
+		"exec":               rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["CONNECT"],"resources":["pods/exec"]`),
+		"connect to pods":    rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["CONNECT"],"resources":["pods"]`),
+		"subresources":       rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["pods/*"]`),
+		"bindings":           rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["*"],"resources":["pods/binding","pods"]`),
+		"placed kinds":       rule(`"apiGroups":["apps"],"apiVersions":["v1"],"operations":["*"],"resources":["deployments","replicasets"]`),
+		"another case":       rule(`"apiGroups":[""],"apiVersions":["v1"],"operations":["CREATE"],"resources":["PODS"]`),
+		"no selector":        selects("namespaceSelector", `null`),
+		"an empty selector":  selects("namespaceSelector", `{}`),
+		"kube-system by name": selects("namespaceSelector",
+			`{"matchLabels":{"kubernetes.io/metadata.name":"kube-system"}}`),
+		"another space's namespace by name": selects("namespaceSelector",
+			`{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"In","values":["bank","app"]}]}`),
+		"all but its own": selects("namespaceSelector",
+			`{"matchExpressions":[{"key":"kubernetes.io/metadata.name","operator":"NotIn","values":["app","data"]}]}`),
+		"namespaces without a label": selects("namespaceSelector",
+			`{"matchExpressions":[{"key":"tier","operator":"DoesNotExist"}]}`),
+		"a broken selector": selects("namespaceSelector",
+			`{"matchExpressions":[{"key":"tier","operator":"Near"}]}`),
+		"what comes from the center": selects("objectSelector",
+			`{"matchExpressions":[{"key":"skerry.dev/site","operator":"Exists"}]}`),
+		"what is written for the space": selects("matchConditions",
+			`[{"name":"x","expression":"request.userInfo.username == 'system:serviceaccount:skerry-spaces:shop'"}]`),
+		"a condition that is always true": selects("matchConditions", `[{"name":"x","expression":"true"}]`),
+		"a url":                           service(`"url":"https://169.254.169.254/"`),
+		"a url beside a Service":          service(`"url":"https://10.0.0.1/","service":{"namespace":"app","name":"hook"}`),
+		"a Service of kube-system":        service(`"service":{"namespace":"kube-system","name":"kube-dns"}`),
+		"kubernetes.default":              service(`"service":{"namespace":"default","name":"kubernetes"}`),
+		"a Service of another space":      service(`"service":{"namespace":"theirs","name":"hook"}`),
+		"a Service that is elsewhere":     service(`"service":{"namespace":"data","name":"hook"}`),
+		"an ExternalName":                 service(`"service":{"namespace":"app","name":"outside"}`),
+		"a Service without a selector":    service(`"service":{"namespace":"app","name":"written"}`),
+		"a Service that cannot be read":   service(`"service":{"namespace":"app","name":"broken"}`),
+		"no service":                      service(``),
+		"a Service without a namespace":   service(`"service":{"name":"hook"}`),
+		"an unknown field":                selects("dialAddress", `"10.0.0.1:443"`),
 	} {
 		hooks, _, whole := mirrorOf(t, shopAtSite(), text)
 		for _, h := range hooks {
 			checkOwn(t, name, &h)
 		}
-		for _, never := range []string{"169.254", "10.0.0.1", "kube-dns", "theirs", "url", "dialAddress", "CONNECT", "secrets"} {
+		for _, never := range []string{"169.254", "10.0.0.1", "kube-dns", "theirs", "url", "dialAddress",
+			"CONNECT", "secrets"} {
 			if strings.Contains(whole, never) {
 				t.Errorf("%s: %s reaches the site: %s", name, never, whole)
 			}
@@ -153,7 +161,8 @@ func checkOwn(t *testing.T, name string, h *webhook) {
 	}
 	terms := h.NamespaceSelector.MatchExpressions
 	if len(h.NamespaceSelector.MatchLabels) > 0 || len(terms) != 2 || terms[0].Key != "kubernetes.io/metadata.name" ||
-		terms[0].Operator != "In" || len(terms[0].Values) == 0 || terms[1].Key != "skerry.dev/site" || terms[1].Operator != "Exists" {
+		terms[0].Operator != "In" || len(terms[0].Values) == 0 || terms[1].Key != "skerry.dev/site" ||
+		terms[1].Operator != "Exists" {
 		t.Errorf("%s: namespaces %+v", name, h.NamespaceSelector)
 	}
 	for _, namespace := range terms[0].Values {
@@ -172,7 +181,8 @@ func checkOwn(t *testing.T, name string, h *webhook) {
 
 func TestAMirroredWebhookIsAskedAsInItsSpace(t *testing.T) {
 	f := shopAtSite()
-	hooks, left, _ := mirrorOf(t, f, toHook+`,"rules":[{"apiGroups":["*"],"apiVersions":["v1"],"operations":["CREATE","DELETE"],"resources":["*"]}],
+	hooks, left, _ := mirrorOf(t, f,
+		toHook+`,"rules":[{"apiGroups":["*"],"apiVersions":["v1"],"operations":["CREATE","DELETE"],"resources":["*"]}],
 		"namespaceSelector":{"matchLabels":{"tier":"back"}},"objectSelector":{"matchLabels":{"app":"web"}},"failurePolicy":"Fail",
 		"matchPolicy":"Exact","sideEffects":"None","timeoutSeconds":3,"reinvocationPolicy":"IfNeeded","admissionReviewVersions":["v1"],
 		"matchConditions":[{"name":"mine","expression":"true"}]`)
@@ -182,7 +192,8 @@ func TestAMirroredWebhookIsAskedAsInItsSpace(t *testing.T) {
 	h := hooks[0]
 	if h.FailurePolicy != "Fail" || h.MatchPolicy != "Exact" || h.SideEffects != "None" || *h.TimeoutSeconds != 3 ||
 		h.ReinvocationPolicy != "IfNeeded" || h.ObjectSelector.MatchLabels["app"] != "web" || len(h.MatchConditions) != 2 ||
-		string(h.ClientConfig.CABundle) != "CA" || *h.ClientConfig.Service.Path != "/p" || *h.ClientConfig.Service.Port != 443 {
+		string(h.ClientConfig.CABundle) != "CA" || *h.ClientConfig.Service.Path != "/p" ||
+		*h.ClientConfig.Service.Port != 443 {
 		t.Errorf("%+v", h)
 	}
 	if got := h.NamespaceSelector.MatchExpressions[0].Values; !slices.Equal(got, []string{"data"}) {
@@ -192,8 +203,10 @@ func TestAMirroredWebhookIsAskedAsInItsSpace(t *testing.T) {
 		t.Errorf("rules %+v", h.Rules)
 	}
 	f.prefix, f.labels = "shop-", maps.Clone(f.labels)
-	hooks, _, _ = mirrorOf(t, f, toHook+`,`+ofPods+`,"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"data"}}`)
-	if hooks[0].ClientConfig.Service.Namespace != "shop-app" || hooks[0].NamespaceSelector.MatchExpressions[0].Values[0] != "shop-data" {
+	hooks, _, _ = mirrorOf(t, f,
+		toHook+`,`+ofPods+`,"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"data"}}`)
+	if hooks[0].ClientConfig.Service.Namespace != "shop-app" ||
+		hooks[0].NamespaceSelector.MatchExpressions[0].Values[0] != "shop-data" {
 		t.Errorf("under a prefix: %+v", hooks[0])
 	}
 }
@@ -246,7 +259,8 @@ func certificateFor(t *testing.T, authority bool, name string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, IsCA: authority, BasicConstraintsValid: true}
+	c := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{name}, IsCA: authority,
+		BasicConstraintsValid: true}
 	der, err := x509.CreateCertificate(rand.Reader, c, c, key.Public(), key)
 	if err != nil {
 		t.Fatal(err)
@@ -264,7 +278,8 @@ func TestWebhooksAreMirroredOnlyWhereTheSiteHasOpenedThem(t *testing.T) {
 		{"shop", tunnel.Allow{Webhooks: []string{"shop"}}, nil, true},
 		{"shop", tunnel.Allow{Webhooks: []string{"*"}}, nil, true},
 		{"shop", tunnel.Allow{}, nil, false},
-		{"shop", tunnel.Allow{Kinds: []string{"*"}, Controllers: []string{"*"}, ClusterControllers: []string{"*"}}, nil, false},
+		{"shop", tunnel.Allow{Kinds: []string{"*"}, Controllers: []string{"*"},
+			ClusterControllers: []string{"*"}}, nil, false},
 		{"shop-b", tunnel.Allow{Webhooks: []string{"shop"}}, nil, false},
 		{"shop", tunnel.Allow{Webhooks: []string{"shop"}}, &tunnel.Narrow{Webhooks: []string{"bank"}}, false},
 		{"shop", tunnel.Allow{}, &tunnel.Narrow{Webhooks: []string{"shop"}}, false},

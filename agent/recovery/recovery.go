@@ -98,7 +98,7 @@ func (s *recovery) resource(ctx context.Context, c *target.Client, space string,
 	listing := target.Listing{Resource: r.Resource, LabelSelector: s.selector, MetadataOnly: true}
 	_, err := c.List(ctx, listing, func(o *target.Object) error {
 		mapping := s.Clients.Mapping(o)
-		k, ok := keyOf(r.Resource, space, mapping, o)
+		k, ok := s.keyOf(r.Resource, space, mapping, o)
 		if !ok {
 			return nil
 		}
@@ -125,17 +125,23 @@ func (s *recovery) resource(ctx context.Context, c *target.Client, space string,
 // keyOf returns the key of an object that was applied from here. An object that somebody made from
 // ours has our annotations and not our field manager; one that a controller made from ours has an owner.
 // Its namespace has the space's name again.
-func keyOf(r target.Resource, space string, mapping target.Mapping, o *target.Object) (store.Key, bool) {
+func (s *recovery) keyOf(
+	r target.Resource,
+	space string,
+	mapping target.Mapping,
+	o *target.Object,
+) (store.Key, bool) {
 	from := o.OriginSpace()
 	if from == "" || o.OriginUID() == "" || o.Owned() == nil || o.ControllerUID() != "" ||
 		space != "" && space != from {
 		return store.Key{}, false
 	}
-	k, ok := mapping.KeyHere(r.KeyIn(from, o))
+	k, ok := s.Clients.KeyHere(mapping, r.KeyIn(from, o))
 	return k, ok && k.Validate() == nil
 }
 
-// record is what can be told of an object from its metadata. A Namespace that was there says so.
+// record is what can be told of an object from its metadata. A Namespace that was there says so. It
+// may have claims whose StatefulSet is gone.
 func record(r target.Served, mapping target.Mapping, o *target.Object) inventory.Record {
 	api := r.Version
 	if r.Group != "" {
@@ -150,5 +156,6 @@ func record(r target.Served, mapping target.Mapping, o *target.Object) inventory
 		Kind:             r.Kind,
 		OriginUID:        o.OriginUID(),
 		Prefix:           string(mapping),
+		Claims:           r.Group == "" && r.Plural == "namespaces",
 	}
 }

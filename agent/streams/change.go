@@ -17,7 +17,7 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// changing is a patch of metadata, or of conditions, of that very object.
+// changing is a patch of metadata and of a claim's size, or of conditions, of that very object.
 func changing(t target.Talk, r *exchange.Request) (target.Talk, error) {
 	c, err := r.Change()
 	if err != nil {
@@ -38,7 +38,13 @@ func changing(t target.Talk, r *exchange.Request) (target.Talk, error) {
 	if len(c.Annotations) > 0 {
 		metadata["annotations"] = c.Annotations
 	}
-	return with(t, map[string]any{"metadata": metadata})
+	patch := map[string]any{"metadata": metadata}
+	if c.Storage != "" {
+		patch["spec"] = map[string]any{
+			"resources": map[string]any{"requests": map[string]any{"storage": c.Storage}},
+		}
+	}
+	return with(t, patch)
 }
 
 // mayChange refuses a change by which the object would belong to nobody any more, or that says what

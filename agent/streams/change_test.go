@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
@@ -41,6 +42,19 @@ func TestWhatMayChange(t *testing.T) {
 		if got := s.asked.Load() - before; (got == 1) != (c.words == "") {
 			t.Errorf("%s: the cluster was asked %d times", name, got)
 		}
+	}
+}
+
+// TestClaimGrows: a claim that was born here requests more, in one patch with its labels.
+func TestClaimGrows(t *testing.T) {
+	c, err := changing(target.Talk{}, &exchange.Request{Resource: exchange.Claims, UID: "u-1",
+		Body: []byte(`{"labels":{"a":"b"},"storage":"2Gi"}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"metadata":{"labels":{"a":"b"},"uid":"u-1"},"spec":{"resources":{"requests":{"storage":"2Gi"}}}}`
+	if string(c.Body) != want || c.Method != http.MethodPatch || c.Subresource != "" {
+		t.Errorf("%s %q %s", c.Method, c.Subresource, c.Body)
 	}
 }
 

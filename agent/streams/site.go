@@ -21,6 +21,9 @@ type Site struct {
 	As     func(c *target.Client, space, namespace string) *target.Client
 	// There returns the cluster's name of a space's namespace.
 	There func(space, namespace string) string
+	// MayDebug refuses containers that a space adds to a Pod with this spec; nil leaves that to the
+	// cluster.
+	MayDebug func(space string, spec, containers []byte) error
 }
 
 var namespaces = target.Resource{Version: "v1", Plural: "namespaces"}
@@ -63,6 +66,11 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 	}
 	if r.Verb == exchange.Connect {
 		return s.connect(ctx, c, r, live)
+	}
+	if r.Verb == exchange.Debug && s.MayDebug != nil {
+		if err := s.MayDebug(r.Space, live.Spec, r.Body); err != nil {
+			return nil, &exchange.Fault{Code: http.StatusForbidden, Reason: "Forbidden", Message: err.Error()}
+		}
 	}
 	if r.Verb == exchange.Change {
 		if err := mayChange(ctx, c, r, namespace, live); err != nil {

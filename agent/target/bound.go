@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"strings"
 )
 
 // binding is what of a RoleBinding or a ClusterRoleBinding is looked at.
@@ -18,7 +19,8 @@ type binding struct {
 func (b *binding) gives(namespace string) bool {
 	for _, s := range b.Subjects {
 		if s.Kind == "ServiceAccount" && s.Namespace == namespace ||
-			s.Kind == "Group" && s.Name == "system:serviceaccounts:"+namespace {
+			s.Kind == "Group" && s.Name == "system:serviceaccounts:"+namespace ||
+			s.Kind == "User" && strings.HasPrefix(s.Name, "system:serviceaccount:"+namespace+":") {
 			return true
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"go.opentelemetry.io/otel/propagation"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	utilnet "k8s.io/apimachinery/pkg/util/net"
@@ -112,15 +113,36 @@ func (c *Client) Get(ctx context.Context, r Resource, namespace, name string, ca
 
 // Read is Get that also returns the whole object.
 func (c *Client) Read(ctx context.Context, r Resource, namespace, name string) (*Object, map[string]any, error) {
+	o, parts, err := c.Parts(ctx, r, namespace, name)
+	if err != nil {
+		return nil, nil, err
+	}
+	whole := make(map[string]any, len(parts))
+	for field, part := range parts {
+		var v any
+		if err := json.Unmarshal(part, &v); err != nil {
+			return nil, nil, fmt.Errorf("decode %s %s/%s: %w", r, namespace, name, err)
+		}
+		whole[field] = v
+	}
+	return o, whole, nil
+}
+
+// Parts is Get that also returns the fields of the object as the target has written them.
+func (c *Client) Parts(
+	ctx context.Context,
+	r Resource,
+	namespace, name string,
+) (*Object, map[string]json.RawMessage, error) {
 	var raw json.RawMessage
 	if _, err := c.call(ctx, http.MethodGet, r.Path(namespace, name), nil, "", nil, &raw); err != nil {
 		return nil, nil, err
 	}
-	o, whole := &Object{}, map[string]any{}
-	if err := errors.Join(json.Unmarshal(raw, o), json.Unmarshal(raw, &whole)); err != nil {
+	o, parts := &Object{}, map[string]json.RawMessage{}
+	if err := errors.Join(json.Unmarshal(raw, o), json.Unmarshal(raw, &parts)); err != nil {
 		return nil, nil, fmt.Errorf("decode %s %s/%s: %w", r, namespace, name, err)
 	}
-	return o, whole, nil
+	return o, parts, nil
 }
 
 // Create posts one object.
@@ -223,6 +245,7 @@ func (c *Client) send(
 	if c.user != "" {
 		req.Header.Set("Impersonate-User", c.user)
 	}
+	propagation.TraceContext{}.Inject(ctx, propagation.HeaderCarrier(req.Header)) // nothing outside of a span
 	began := time.Now()
 	resp, err := c.http.Do(req)
 	if err != nil {

@@ -48,12 +48,16 @@ func (c *Client) Delete(ctx context.Context, r Resource, namespace, name string,
 	return err == nil && answer.Kind == "Status" && string(answer.Status) == `"`+metav1.StatusSuccess+`"`, err
 }
 
-// Annotate sets an annotation of an object, and nothing else. The answer is a conflict if another
-// object has taken its name.
+// Annotate sets an annotation of an object, and nothing else; an empty value takes it off. The answer
+// is a conflict if another object has taken its name.
 func (c *Client) Annotate(ctx context.Context, r Resource, live *Object, name, value string) error {
 	m := live.Metadata
+	var set *string
+	if value != "" {
+		set = &value
+	}
 	body, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": m.UID, "annotations": map[string]string{name: value},
+		"uid": m.UID, "annotations": map[string]*string{name: set},
 	}})
 	if err != nil {
 		return fmt.Errorf("encode annotation: %w", err)

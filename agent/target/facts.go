@@ -2,7 +2,6 @@ package target
 
 import (
 	"context"
-	"errors"
 	"net/http"
 	"net/url"
 
@@ -11,6 +10,7 @@ import (
 
 // Node is what an agent reads of a node.
 type Node struct {
+	Spec   struct{ Unschedulable bool }
 	Status struct {
 		Capacity    map[string]string
 		Allocatable map[string]string
@@ -50,7 +50,7 @@ var classResources = map[string]Resource{
 // not read, has none.
 func (c *Client) Classes(ctx context.Context, kind string, visit func(*ClassObject)) error {
 	err := pages(ctx, c, classResources[kind], visit)
-	if errors.Is(err, ErrNotServed) || apierrors.IsForbidden(err) || apierrors.IsNotFound(err) {
+	if NotReadable(err) || apierrors.IsNotFound(err) {
 		return nil
 	}
 	return err

@@ -3,6 +3,7 @@ package target
 import (
 	"encoding/json"
 	"hash/fnv"
+	"slices"
 )
 
 // Managed is one entry of metadata.managedFields: who owns which fields.
@@ -19,6 +20,11 @@ type Managed struct {
 // ours reports whether this is the entry of what an agent applied.
 func (m *Managed) ours() bool {
 	return m.Manager == FieldManager && m.Operation == "Apply" && m.Subresource == ""
+}
+
+// Ours reports whether an agent has written anything of an object, as the target records it.
+func (o *Object) Ours() bool {
+	return slices.ContainsFunc(o.Metadata.ManagedFields, func(m Managed) bool { return m.Manager == FieldManager })
 }
 
 // Owned returns the fields that an agent owns on an object, as the target records them; nil if

@@ -10,9 +10,16 @@ import (
 )
 
 // Mapping says what the namespaces of a space are called on a cluster: it is the prefix that their
-// names have there. The empty Mapping leaves names as they are. Names of namespaces in an agent are
-// those of the space; where a request is made they become those of the cluster.
+// names have there. The empty Mapping leaves names as they are; namespaces kube-* have one in any
+// case (store.SystemPrefix). Names of namespaces in an agent are those of the space; where a request
+// is made they become those of the cluster.
 type Mapping string
+
+// Relays reports whether the target is a relay.
+func (c *Clients) Relays() bool {
+	_, relay := c.access.(*relay)
+	return relay
+}
 
 // Mapping is what an object says of its space's namespaces. At a relay nothing is mapped: its own
 // Spaces say what its sites do.
@@ -21,6 +28,22 @@ func (c *Clients) Mapping(o *Object) Mapping {
 		return ""
 	}
 	return o.Mapping()
+}
+
+// KeyThere is m.KeyThere, but at a relay: its spaces have the names that their parent's have.
+func (c *Clients) KeyThere(m Mapping, k store.Key) store.Key {
+	if _, relay := c.access.(*relay); relay {
+		return k
+	}
+	return m.KeyThere(k)
+}
+
+// KeyHere undoes KeyThere. It tells false where the names are not of the space.
+func (c *Clients) KeyHere(m Mapping, k store.Key) (store.Key, bool) {
+	if _, relay := c.access.(*relay); relay {
+		return k, true
+	}
+	return m.KeyHere(k)
 }
 
 // Mapping is what the object says of its space's namespaces.
@@ -110,7 +133,9 @@ func (m Mapping) BodyThere(k store.Key, body []byte) ([]byte, error) {
 	if annotations[AnnotationNamespacePrefix] = string(m); m == "" {
 		delete(annotations, AnnotationNamespacePrefix)
 	}
-	rename(o, k.Group+"/"+k.Resource, m.refer)
+	if m != Mapping(store.SystemPrefix(k.Space)) { // that is no name of the space's other namespaces
+		rename(o, k.Group+"/"+k.Resource, m.refer)
+	}
 	return json.Marshal(o)
 }
 

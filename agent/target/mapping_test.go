@@ -2,6 +2,7 @@ package target
 
 import (
 	"encoding/json"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -94,6 +95,21 @@ func TestBodyThereOfNoMapping(t *testing.T) {
 	got, err := Mapping("").BodyThere(k, []byte(marked))
 	if err != nil || strings.Contains(string(got), "shop-") {
 		t.Errorf("%s %v", got, err)
+	}
+}
+
+// TestBodyThereOfTheSystem: what is in the kube-system of a space has another namespace at the cluster,
+// and names those of the space and of the cluster as they are.
+func TestBodyThereOfTheSystem(t *testing.T) {
+	m := Mapping(store.SystemPrefix("shop"))
+	k := store.Key{Space: "shop", Group: "networking.k8s.io", Resource: "networkpolicies", Namespace: "kube-system",
+		Name: "p"}
+	text := `{"metadata":{"annotations":{"skerry.dev/namespace-prefix":"` + string(m) + `"},"namespace":"%s"},` +
+		`"spec":{"ingress":[{"from":[{"namespaceSelector":{"matchExpressions":[` +
+		`{"key":"kubernetes.io/metadata.name","operator":"In","values":["web","kube-system"]}]}}]}]}}`
+	got, err := m.BodyThere(k, fmt.Appendf(nil, text, "kube-system"))
+	if want := fmt.Sprintf(text, m.There("kube-system")); err != nil || string(got) != want {
+		t.Errorf("%s %v\nwant %s", got, err, want)
 	}
 }
 

@@ -29,6 +29,13 @@ const (
 	AnnotationExisted = "skerry.dev/existed"
 	// AnnotationOrphanOf is the space whose object owned this one, and was deleted without it.
 	AnnotationOrphanOf = "skerry.dev/orphan-of"
+	// AnnotationClaimOf stands on a claim that a template made, once its StatefulSet was deleted: the
+	// UID that the claim's Namespace has in its space. The claim is still reported to that space.
+	AnnotationClaimOf = "skerry.dev/claim-of"
+	// AnnotationReportedFrom stands on an object of a relay that one of its own targets reported.
+	AnnotationReportedFrom = "skerry.dev/reported-from"
+	// AnnotationUpsync stands on those of them that come by an Upsync: its name.
+	AnnotationUpsync = "skerry.dev/upsync"
 	// LabelSite is the UID of the writing agent's SyncTarget. An agent puts it on what it writes,
 	// so that it can list its own objects.
 	LabelSite = "skerry.dev/site"

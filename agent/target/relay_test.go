@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/store"
 )
 
 // A relay makes a space with the names that its parent gives the space's namespaces at sites, and
@@ -43,6 +45,15 @@ func TestARelayHandsTheMappingOn(t *testing.T) {
 	o.Metadata.Annotations = map[string]string{AnnotationNamespacePrefix: "bank-"}
 	if m := clients.Mapping(o); m != "" {
 		t.Errorf("a relay has names of its own: %s", m)
+	}
+	for _, hooks := range []store.Key{
+		{Space: "bank", Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations", Name: "x"},
+		{Space: "bank", Group: "apps", Resource: "deployments", Namespace: "app", Name: "x"},
+	} {
+		at := clients.KeyThere("", hooks)
+		if here, ok := clients.KeyHere("", at); at != hooks || here != hooks || !ok {
+			t.Errorf("a relay has %s as %s, and reads it as %s", hooks, at, here)
+		}
 	}
 	if root, err := access.(*relay).client(); err == nil {
 		defer root.http.CloseIdleConnections()

@@ -95,7 +95,10 @@ func New(t testing.TB) *Server {
 			{"", "v1", "nodes", "Node", false},
 			{"rbac.authorization.k8s.io", "v1", "roles", "Role", true},
 			{"discovery.k8s.io", "v1", "endpointslices", "EndpointSlice", true},
+			{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true},
 			{"storage.k8s.io", "v1", "storageclasses", "StorageClass", false},
+			{"networking.k8s.io", "v1", "ingresses", "Ingress", true},
+			{"storage.k8s.io", "v1", "csidrivers", "CSIDriver", false},
 			{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", false},
 			{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false},
 		},
@@ -110,6 +113,13 @@ func New(t testing.TB) *Server {
 		s.http.Close()
 	})
 	return s
+}
+
+// Serve has the API serve one more kind.
+func (s *Server) Serve(k Kind) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kinds = append(s.kinds, k)
 }
 
 // Config is how to reach the server.
@@ -247,7 +257,7 @@ func (s *Server) kind(group, version, plural string) (Kind, bool) {
 	return Kind{}, false
 }
 
-// discovery answers /api/v1, /apis, /apis/GROUP and /apis/GROUP/VERSION.
+// discovery answers /api, /api/v1, /apis, /apis/GROUP and /apis/GROUP/VERSION.
 func (s *Server) discovery(w http.ResponseWriter, parts []string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,6 +272,10 @@ func (s *Server) discovery(w http.ResponseWriter, parts []string) bool {
 			}
 		}
 		answer(w, http.StatusOK, map[string]any{"kind": "APIGroupList", "groups": groups})
+		return true
+	}
+	if len(parts) == 1 && parts[0] == "api" {
+		answer(w, http.StatusOK, map[string]any{"kind": "APIVersions", "versions": []string{"v1"}})
 		return true
 	}
 	if !root && (len(parts) != 2 || parts[0] != "api") {

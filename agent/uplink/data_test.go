@@ -183,6 +183,11 @@ func TestStreamsEndWithTheUplink(t *testing.T) {
 	if _, err := stream.Read(make([]byte, 1)); err == nil {
 		t.Error("a stream goes on without its uplink")
 	}
+	within(t, 20*time.Second, "the center without the session", func() bool {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		return c.asking == nil
+	})
 	if _, err := c.open(t.Context()); !errors.Is(err, data.ErrNoSession) {
 		t.Errorf("opened: %v", err)
 	}

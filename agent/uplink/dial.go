@@ -35,6 +35,7 @@ type dialer struct {
 	tls   func() *tls.Config
 	proxy *proxy.Dialer
 	wake  func(datagram []byte)
+	beat  func(took time.Duration)
 	on    func(Route)
 	log   *slog.Logger
 }
@@ -49,7 +50,8 @@ func (d *dialer) dial(patience time.Duration) Dial {
 			return quic.Dial(
 				ctx,
 				w.Address,
-				quic.DialConfig{TLS: d.tls(), Patience: patience, OnAnswer: answers.record, OnWake: d.wake, Log: d.log},
+				quic.DialConfig{TLS: d.tls(), Patience: patience, OnAnswer: answers.record,
+					OnWake: d.wake, OnHeartbeat: d.beat, Log: d.log},
 			)
 		}
 		ctx, cancel := context.WithTimeoutCause(
@@ -58,7 +60,8 @@ func (d *dialer) dial(patience time.Duration) Dial {
 			fmt.Errorf("nobody answered within %s: %w", 2*patience, context.DeadlineExceeded),
 		)
 		defer cancel()
-		return tcp.Dial(ctx, w.Address, tcp.DialConfig{TLS: d.tls(), Dial: d.proxy.DialContext})
+		return tcp.Dial(ctx, w.Address, tcp.DialConfig{TLS: d.tls(), Dial: d.proxy.DialContext,
+			OnHeartbeat: d.beat})
 	}
 }
 

@@ -108,4 +108,7 @@ func (u *uplink) useCredentials(credentials *enroll.Credentials) {
 		u.Log.Warn("this site joined under another name, which stays", "name", credentials.Name(), "ignored", u.Name)
 	}
 	u.credentials = credentials
+	if u.Named != nil {
+		u.Named(credentials.Name())
+	}
 }

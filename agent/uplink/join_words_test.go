@@ -12,7 +12,8 @@ import (
 
 func TestCannotJoin(t *testing.T) {
 	var out bytes.Buffer
-	u := &uplink{Config: Config{Log: slog.New(slog.NewTextHandler(&out, nil)), Parents: []string{"https://nosuch.invalid"}},
+	u := &uplink{Config: Config{Log: slog.New(slog.NewTextHandler(&out, nil)),
+		Parents: []string{"https://nosuch.invalid"}},
 		parents: make([]parent, 1)}
 	nosuch := &net.DNSError{Name: "nosuch.invalid", IsNotFound: true}
 	u.cannotJoin(nosuch, 10*time.Second)

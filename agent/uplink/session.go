@@ -41,7 +41,8 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 	cfg := tunnel.ChildConfig{
 		Hello: hello, Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
 		Renewal: u.renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, OnNarrow: u.OnNarrow,
-		OnConnect: u.dataFrom(s), Probe: s.probe, Meter: u.Meter, Log: u.Log,
+		Lease:     u.Lease,
+		OnConnect: u.dataFrom(s), OnTraced: u.OnTraced, Probe: s.probe, Meter: u.Meter, Log: u.Log,
 		OnWelcome: func(w tunnel.Welcome) {
 			u.Clock.Learn(w.Clock)
 			u.setClockCondition()
@@ -56,6 +57,7 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 			}
 			u.secret.set(w.Wake)
 			u.Upward.begun(s)
+			u.noteSession(way, true, nil)
 			u.Log.Info("session with the parent",
 				"parent", way.Parent, "address", way.Address, "transport", conn.Transport(),
 				"center", w.CenterVersion)
@@ -111,6 +113,7 @@ func (u *uplink) over(ctx context.Context, s *session) error {
 	if errors.Is(s.err, tunnel.ErrReplaced) && time.Since(u.forsaken) < tunnel.Idle {
 		u.forsaken, s.err = time.Time{}, errOutrun
 	}
+	u.noteSession(s.way, false, s.err)
 	if s.letIn() {
 		u.failures, u.refusals, u.explained, u.heard = 0, 0, nil, time.Now()
 		if ctx.Err() == nil {
@@ -120,6 +123,13 @@ func (u *uplink) over(ctx context.Context, s *session) error {
 		u.explain(s.err)
 	}
 	return s.err
+}
+
+// noteSession tells whoever wants to know that a session was let in, or why it has ended.
+func (u *uplink) noteSession(way Route, open bool, why error) {
+	if u.OnSession != nil {
+		u.OnSession(way, open, why)
+	}
 }
 
 // secret is the content of the datagram by which a restarted parent wakes this site.

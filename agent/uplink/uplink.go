@@ -19,6 +19,7 @@ import (
 	"skerry.dev/skerry/tunnel/proxy"
 	"skerry.dev/skerry/tunnel/quic"
 	"skerry.dev/skerry/tunnel/traffic"
+	"skerry.dev/skerry/tunnel/wire"
 )
 
 // ErrRefused is returned when the parent refused this site, or this site its parent, and a retry
@@ -34,16 +35,25 @@ type Config struct {
 	// Token is used once: when Dir has no credentials yet, or has those of another token.
 	Token, Name string
 	Labels      map[string]string
+	// Named is called with the name that the parent knows the site by, once that is known: before a
+	// session where the site has joined before. It may be nil.
+	Named func(name string)
 	// Proxy leads to addresses that are not reached directly; nil uses none.
 	Proxy *proxy.Dialer
 	// OnDial is called with each route that is tried; it may be nil.
 	OnDial func(Route)
+	// OnHeartbeat is called with the round trip of each heartbeat that the parent has answered. It
+	// must not wait. It may be nil.
+	OnHeartbeat func(took time.Duration)
 	// Keep stores durably which route to the parent was good; nil forgets it with the process.
 	Keep Keep
 	// Hello is called before each session.
 	Hello func(ctx context.Context) tunnel.Hello
 	// Welcomed is called at the start of each session; it may be nil.
 	Welcomed func(tunnel.Welcome)
+	// OnSession is called when the parent has let a session in (open), and with the cause when the
+	// site has none any more. It may be nil.
+	OnSession func(way Route, open bool, why error)
 	// Desired and Reported are the two ends of the session. Reports flow once ReportedReady is
 	// closed.
 	Desired       store.Sink
@@ -57,6 +67,10 @@ type Config struct {
 	// OnNarrow receives what the parent takes away from what the site allows, see
 	// tunnel.ChildConfig.
 	OnNarrow func(*tunnel.Narrow)
+	// Lease is what the site keeps of its lease; nil never asks for one.
+	Lease tunnel.LeaseHolder
+	// OnTraced is called for desired entries that belong to a trace, see tunnel.ChildConfig.
+	OnTraced func(k store.Key, ids wire.TraceIDs)
 	// Conditions are what the site reports about itself.
 	Conditions *tunnel.Conditions
 	// Streams serves the streams that the parent opens into this site, over a data connection that
@@ -107,6 +121,7 @@ func Run(ctx context.Context, cfg Config) error {
 		tls:   func() *tls.Config { return u.credentials.TLS() },
 		proxy: cfg.Proxy,
 		wake:  u.wake,
+		beat:  cfg.OnHeartbeat,
 		on:    cfg.OnDial,
 		log:   cfg.Log,
 	}

@@ -42,7 +42,8 @@ func (c *talkative) answer(w http.ResponseWriter, r *http.Request) bool {
 	w.Header().Set("Content-Type", "application/json")
 	namespace, plural := parts[i+1], parts[i+2]
 	say := func(v any) { _ = json.NewEncoder(w).Encode(v) }
-	known := slices.Contains([]string{"pods one", "pods strange", "deployments app", "deployments other", "replicasets one"},
+	known := slices.Contains([]string{"pods one", "pods strange", "deployments app", "deployments other",
+		"replicasets one"},
 		plural+" "+parts[len(parts)-1])
 	switch {
 	case plural == "events":
@@ -62,9 +63,10 @@ func (c *talkative) happened(namespace, selector string) (out []any) {
 	q, _ := url.ParseQuery(strings.ReplaceAll(selector, ",", "&"))
 	add := func(name, in, uid, reason string, at int) {
 		out = append(out, map[string]any{
-			"metadata":       map[string]any{"name": name, "namespace": in},
-			"involvedObject": map[string]any{"kind": q.Get("involvedObject.kind"), "uid": uid, "fieldPath": "spec.containers{app}"},
-			"type":           "Normal", "reason": reason, "message": reason + " in " + namespace,
+			"metadata": map[string]any{"name": name, "namespace": in},
+			"involvedObject": map[string]any{"kind": q.Get("involvedObject.kind"), "uid": uid,
+				"fieldPath": "spec.containers{app}"},
+			"type": "Normal", "reason": reason, "message": reason + " in " + namespace,
 			"source": map[string]any{"component": "kubelet"}, "count": 2,
 			"firstTimestamp": "2026-01-01T00:00:00Z",
 			"lastTimestamp":  time.Date(2026, 1, 1, 0, 0, at, 0, time.UTC).Format(time.RFC3339),
@@ -215,7 +217,8 @@ func (s *saying) Do(_ context.Context, name string, r *exchange.Request) (*http.
 // TestRelayEvents: a relay that is asked about one of its parent's objects asks its targets that
 // have it, by the object's place there. Its own API is not asked for events.
 func TestRelayEvents(t *testing.T) {
-	mirror := map[string]string{"skerry.dev/reported-from": "oslo", "skerry.dev/reported-as": "a", "skerry.dev/reported-uid": "x"}
+	mirror := map[string]string{"skerry.dev/reported-from": "oslo", "skerry.dev/reported-as": "a",
+		"skerry.dev/reported-uid": "x"}
 	for name, c := range map[string]struct {
 		request *exchange.Request
 		marks   map[string]string
@@ -223,10 +226,12 @@ func TestRelayEvents(t *testing.T) {
 		asked   string // target's object and UID or origin
 		words   string
 	}{
-		"a pod":           {about("shop", "web", "Pod/one", "u-one"), mirror, 200, "Pod/a x ", ""},
-		"a replica set":   {about("shop", "web", "ReplicaSet/one", ""), mirror, 200, "ReplicaSet/a  ", ""},
-		"what was placed": {about("shop", "web", "Deployment/app", "origin:o-app"), map[string]string{"skerry.dev/targets": "oslo"}, 200, "Deployment/app  u-app", ""},
-		"one that is away": {about("shop", "web", "Pod/one", "u-one"), map[string]string{"skerry.dev/reported-from": "bergen", "skerry.dev/reported-uid": "x"},
+		"a pod":         {about("shop", "web", "Pod/one", "u-one"), mirror, 200, "Pod/a x ", ""},
+		"a replica set": {about("shop", "web", "ReplicaSet/one", ""), mirror, 200, "ReplicaSet/a  ", ""},
+		"what was placed": {about("shop", "web", "Deployment/app", "origin:o-app"),
+			map[string]string{"skerry.dev/targets": "oslo"}, 200, "Deployment/app  u-app", ""},
+		"one that is away": {about("shop", "web", "Pod/one", "u-one"),
+			map[string]string{"skerry.dev/reported-from": "bergen", "skerry.dev/reported-uid": "x"},
 			200, "", "bergen: only the events that it has reported are shown: site bergen is away"},
 		"nowhere":         {about("shop", "web", "Pod/one", "u-one"), nil, 200, "", ""},
 		"the relay's own": {about("shop", "web", "Pod/strange", "u-strange"), mirror, 404, "", "no Pod web/strange"},
@@ -266,7 +271,8 @@ func TestRelayEvents(t *testing.T) {
 				return
 			}
 			r := children.asked[0]
-			if got := r.Query.Get("about") + " " + r.UID + " " + r.Origin; got != c.asked || r.Namespace != "web" || r.Space != "shop" {
+			if got := r.Query.Get("about") + " " + r.UID + " " + r.Origin; got != c.asked || r.Namespace != "web" ||
+				r.Space != "shop" {
 				t.Errorf("asked %q, want %q: %+v", got, c.asked, r)
 			}
 			kind, of, _ := events.Asks(c.request)

@@ -35,7 +35,8 @@ func TestLimit(t *testing.T) {
 		if limit == "" {
 			options = nil
 		}
-		if resp, body, err := shorter(t, twoPods, options...); err != nil || body != twoPods || exchange.Warnings(resp.Header) != nil {
+		if resp, body, err := shorter(t, twoPods, options...); err != nil || body != twoPods ||
+			exchange.Warnings(resp.Header) != nil {
 			t.Errorf("limit %q: %s: %v", limit, body, err)
 		}
 	}
@@ -52,20 +53,23 @@ func TestLimit(t *testing.T) {
 		list.Items[0].Metadata.Name != "one" || len(body) > 150 {
 		t.Errorf("%s: %v", body, err)
 	}
-	if list.Metadata["continue"] != nil || list.Metadata["resourceVersion"] != nil || list.Metadata["remainingItemCount"] != float64(1) {
+	if list.Metadata["continue"] != nil || list.Metadata["resourceVersion"] != nil ||
+		list.Metadata["remainingItemCount"] != float64(1) {
 		t.Errorf("metadata %v", list.Metadata)
 	}
 	if w := exchange.Warnings(resp.Header); len(w) != 1 || !strings.HasPrefix(w[0], "1 of more than 2 pods are shown") {
 		t.Errorf("warnings %q", w)
 	}
 	rows := strings.Replace(strings.Replace(twoPods, `"items"`, `"columnDefinitions":[],"rows"`, 1), "PodList", "Table", 1)
-	if _, body, err := shorter(t, rows, "limitBytes", "200"); err != nil || !strings.Contains(body, `"rows":[{"metadata":{"name":"one"}}]`) {
+	if _, body, err := shorter(t, rows, "limitBytes", "200"); err != nil ||
+		!strings.Contains(body, `"rows":[{"metadata":{"name":"one"}}]`) {
 		t.Errorf("a table: %s: %v", body, err)
 	}
 	if _, body, err := shorter(t, twoPods, "limitBytes", "1"); err != nil || !strings.Contains(body, `"items":[]`) {
 		t.Errorf("nothing fits: %s: %v", body, err)
 	}
-	for what, text := range map[string]string{"an object": twoPods, "no list": `{"kind":"PodList"}` + strings.Repeat(" ", 200)} {
+	for what, text := range map[string]string{"an object": twoPods,
+		"no list": `{"kind":"PodList"}` + strings.Repeat(" ", 200)} {
 		options := []string{"limitBytes", "10"}
 		if what == "an object" {
 			options = append(options, "name", "one")
@@ -91,7 +95,8 @@ func TestLimitedWatch(t *testing.T) {
 			Code          int
 		}
 	}
-	if err := json.Unmarshal([]byte(lines[3]), &last); err != nil || last.Type != "ERROR" || last.Object.Kind != "Status" ||
+	if err := json.Unmarshal([]byte(lines[3]), &last); err != nil || last.Type != "ERROR" ||
+		last.Object.Kind != "Status" ||
 		last.Object.Code != 413 || !strings.Contains(last.Object.Message, "15 KiB") {
 		t.Errorf("the last event %s: %v", lines[3], err)
 	}
@@ -111,11 +116,12 @@ func TestLimitedViews(t *testing.T) {
 		code    int
 		warning string
 	}{
-		"all namespaces": {pods("shop", "", "limitBytes", "250"), 200, "1 of 3 pods are shown: the list is cut after 0 KiB, because a link is metered; ask for less (-n, -l); namespace lent was there"},
-		"one":            {pods("shop", "web", "limitBytes", "100"), 200, "of more than 1 pods are shown"},
-		"a document":     {view("shop", "", "document", "apis", "limitBytes", "10"), 413, ""},
-		"a small one":    {view("shop", "", "document", "openapi/v3", "limitBytes", "100"), 200, ""},
-		"one object":     {pods("shop", "web", "name", "one", "limitBytes", "10"), 413, ""},
+		"all namespaces": {pods("shop", "", "limitBytes", "250"), 200,
+			"1 of 3 pods are shown: the list is cut after 0 KiB, because a link is metered; ask for less (-n, -l); namespace lent was there"},
+		"one":         {pods("shop", "web", "limitBytes", "100"), 200, "of more than 1 pods are shown"},
+		"a document":  {view("shop", "", "document", "apis", "limitBytes", "10"), 413, ""},
+		"a small one": {view("shop", "", "document", "openapi/v3", "limitBytes", "100"), 200, ""},
+		"one object":  {pods("shop", "web", "name", "one", "limitBytes", "10"), 413, ""},
 	} {
 		for _, prefix := range []string{"", "shop-"} {
 			t.Run(name+" "+prefix, func(t *testing.T) {

@@ -18,7 +18,8 @@ import (
 )
 
 func metricsOf(space, namespace string, options ...string) *exchange.Request {
-	return view(space, namespace, append([]string{"group", "metrics.k8s.io", "version", "v1beta1", "resource", "pods"}, options...)...)
+	return view(space, namespace, append([]string{"group", "metrics.k8s.io", "version", "v1beta1", "resource",
+		"pods"}, options...)...)
 }
 
 // used is what a cluster says of the Pods that are named.
@@ -64,10 +65,12 @@ func TestUsage(t *testing.T) {
 			code    int
 			want    []string
 		}{
-			"a namespace":              {metricsOf("shop", "web"), 200, []string{"web/one", "web/strange"}},
-			"one that was there":       {metricsOf("shop", "lent"), 200, []string{"lent/one"}},
-			"all":                      {metricsOf("shop", ""), 200, []string{"db/one", "db/strange", "lent/one", "web/one", "web/strange"}},
-			"some":                     {metricsOf("shop", "", "among", "db", "among", "team"), 200, []string{"db/one", "db/strange"}},
+			"a namespace":        {metricsOf("shop", "web"), 200, []string{"web/one", "web/strange"}},
+			"one that was there": {metricsOf("shop", "lent"), 200, []string{"lent/one"}},
+			"all": {metricsOf("shop", ""), 200,
+				[]string{"db/one", "db/strange", "lent/one", "web/one", "web/strange"}},
+			"some": {metricsOf("shop", "", "among", "db", "among", "team"), 200,
+				[]string{"db/one", "db/strange"}},
 			"another space's":          {metricsOf("shop", "team"), 404, nil},
 			"the site's":               {metricsOf("shop", "kube-system"), 404, nil},
 			"of an earlier space":      {of("s-shop-0", metricsOf("shop", "web")), 404, nil},
@@ -148,7 +151,8 @@ func (s *relaySpace) answer(w http.ResponseWriter, r *http.Request) bool {
 		return fmt.Sprintf(`{"metadata":{"name":%q,"namespace":"web","uid":%q,"annotations":{"skerry.dev/reported-from":%q,`+
 			`"skerry.dev/reported-as":%q,"skerry.dev/reported-uid":"x"}}}`, name, uid, at, there)
 	}
-	all := []string{pod("one", "u-one", "oslo", "a"), pod("two", "u-two", "bergen", "a"), pod("mine", "u-mine", "oslo", "b")}
+	all := []string{pod("one", "u-one", "oslo", "a"), pod("two", "u-two", "bergen", "a"),
+		pod("mine", "u-mine", "oslo", "b")}
 	if field := r.URL.Query().Get("fieldSelector"); strings.HasPrefix(field, "metadata.name=") {
 		all = slices.DeleteFunc(all, func(p string) bool { return !strings.Contains(p, `"name":"`+field[14:]+`"`) })
 	}
@@ -190,7 +194,8 @@ func TestRelayUsage(t *testing.T) {
 		want    []string
 		words   string
 	}{
-		"a namespace":         {metricsOf("shop", "web"), 200, []string{"web/one"}, "bergen: no metrics of 1 pod: site bergen is away"},
+		"a namespace": {metricsOf("shop", "web"), 200, []string{"web/one"},
+			"bergen: no metrics of 1 pod: site bergen is away"},
 		"all":                 {metricsOf("shop", "", "among", "web"), 200, []string{"web/one"}, "bergen"},
 		"one":                 {metricsOf("shop", "web", "name", "one"), 200, nil, ""},
 		"one that is away":    {metricsOf("shop", "web", "name", "two"), 503, nil, "bergen is away"},
@@ -224,7 +229,8 @@ func TestRelayUsage(t *testing.T) {
 			} else if got := names(t, string(text)); !slices.Equal(got, c.want) {
 				t.Errorf("%q", got)
 			}
-			if got := strings.Join(exchange.Warnings(resp.Header), "; "); !strings.Contains(got, c.words) || (got == "") != (c.words == "") {
+			if got := strings.Join(exchange.Warnings(resp.Header), "; "); !strings.Contains(got, c.words) ||
+				(got == "") != (c.words == "") {
 				t.Errorf("warnings %q", got)
 			}
 			for _, path := range space.asked {

@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/packaging/reference"
 )
 
 // machine is what is installed on; the tests have one of their own.
@@ -19,11 +22,13 @@ type machine struct {
 	euid   int
 	out    io.Writer
 	dryRun bool
+	quiet  bool // the steps are not said
 	run    func(ctx context.Context, name string, args ...string) error
 }
 
 func here(c *cli.Context) *machine {
-	return &machine{euid: os.Geteuid(), out: c.App.Writer, dryRun: c.Bool("dry-run"), run: execute}
+	return &machine{euid: os.Geteuid(), out: c.App.Writer, dryRun: c.Bool("dry-run"), quiet: c.Bool("quiet"),
+		run: execute}
 }
 
 func execute(ctx context.Context, name string, args ...string) error {
@@ -34,11 +39,16 @@ func execute(ctx context.Context, name string, args ...string) error {
 	return nil
 }
 
-// ready refuses a machine on which nothing can be installed.
-func (m *machine) ready(command string) error {
-	if _, err := os.Stat(m.path("/run/systemd/system")); err != nil {
+// ready refuses a machine on which nothing can be installed, or nothing started where that is asked.
+func (m *machine) ready(command string, start bool) error {
+	_, err := os.Stat(m.path("/run/systemd/system"))
+	if err != nil && command == "uninstall" {
+		return errors.New("systemd does not run this machine, so no service was installed here; stop what runs, and " +
+			"remove the binary and its data directory by hand")
+	}
+	if err != nil && start {
 		return errors.New("systemd does not run this machine, so there is nothing to install a service into; " +
-			"run skerry center or skerry agent under your own supervisor")
+			"run skerry center or skerry agent under your own supervisor, or give --no-start to build an image")
 	}
 	if m.euid != 0 && !m.dryRun {
 		return fmt.Errorf("this needs root: sudo skerry %s (--dry-run shows what it does)", command)
@@ -50,7 +60,9 @@ func (m *machine) path(p string) string { return filepath.Join(m.root, p) }
 
 // step says what is done, and does it.
 func (m *machine) step(what string, do func() error) error {
-	fmt.Fprintln(m.out, what)
+	if !m.quiet || m.dryRun {
+		fmt.Fprintln(m.out, what)
+	}
 	if m.dryRun {
 		return nil
 	}
@@ -64,6 +76,10 @@ func (m *machine) systemctl(ctx context.Context, args ...string) error {
 // Command is `skerry install`.
 func Command(usage func(format string, args ...any) error) *cli.Command {
 	dry := &cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, change nothing"}
+	wait := &cli.BoolFlag{
+		Name:  "no-start",
+		Usage: "only put everything in place, for the next boot: in an image, systemd need not run",
+	}
 	set := &cli.StringSliceFlag{
 		Name:  "set",
 		Usage: "KEY=VALUE for the service's file in /etc/skerry, as its flags are called",
@@ -85,37 +101,49 @@ func Command(usage func(format string, args ...any) error) *cli.Command {
 	action := func(m mode) cli.ActionFunc {
 		return func(c *cli.Context) error {
 			r, err := requestOf(c, m)
-			if err != nil {
+			var file *fs.PathError
+			if errors.As(err, &file) {
+				return err
+			} else if err != nil {
 				return usage("%s", err)
 			}
 			return here(c).install(c.Context, c.App, r)
 		}
 	}
-	return &cli.Command{
+	all := &cli.Command{
 		Name:  "install",
 		Usage: "install this binary as a service of systemd, and start it",
 		Subcommands: []*cli.Command{
 			{
 				Name:   "center",
 				Usage:  "a center",
-				Flags:  []cli.Flag{listen, set, dry},
+				Flags:  []cli.Flag{listen, set, wait, dry},
 				Action: action("center"),
 			},
 			{
 				Name:   "relay",
 				Usage:  "a center that joins a parent",
-				Flags:  []cli.Flag{listen, parent(true), token, name, set, dry},
+				Flags:  []cli.Flag{listen, parent(true), token, name, set, wait, dry},
 				Action: action("center"),
 			},
 			{
 				Name:   "agent",
 				Usage:  "an agent beside a workload cluster",
-				Flags:  []cli.Flag{parent(true), token, name, kubeconfig, set, dry},
+				Flags:  []cli.Flag{parent(true), token, name, kubeconfig, set, wait, dry},
 				Action: action("agent"),
 			},
 			filesCommand(),
+			referenceCommand(),
 		},
 	}
+	for _, c := range all.Subcommands {
+		c.Flags = append(c.Flags, quietFlag())
+	}
+	return all
+}
+
+func quietFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "quiet", Aliases: []string{"q"}, Usage: "do not say each step"}
 }
 
 // filesCommand is the hidden `skerry install files DIR`, which make package calls.
@@ -130,5 +158,14 @@ func filesCommand() *cli.Command {
 			return err
 		}
 		return write(c.Args().First(), files)
+	}}
+}
+
+// referenceCommand is the hidden `skerry install reference`, which make generate calls.
+func referenceCommand() *cli.Command {
+	return &cli.Command{Name: "reference", Hidden: true, Action: func(c *cli.Context) error {
+		app := c.Lineage()[len(c.Lineage())-2].App
+		_, err := fmt.Fprint(c.App.Writer, reference.CLI(app))
+		return err
 	}}
 }

@@ -26,6 +26,7 @@ func CompletionCommand() *cli.Command {
 var Completions = map[string]string{
 	"bash": `_skerry_complete() {
   local words cur="${COMP_WORDS[COMP_CWORD]}"
+  [[ $cur == "=" ]] && cur=""
   words=$( "${COMP_WORDS[0]}" complete -- "${COMP_WORDS[@]:1:$COMP_CWORD}" 2>/dev/null )
   COMPREPLY=( $(compgen -W "${words}" -- "${cur}") )
 }
@@ -34,10 +35,14 @@ complete -o bashdefault -o default -F _skerry_complete skerry kubectl-skerry
 	"zsh": `#compdef skerry kubectl-skerry
 _skerry() {
   local -a found
-  found=("${(@f)$( "${words[1]}" complete -- "${(@)words[2,$CURRENT]}" 2>/dev/null )}")
-  compadd -a found
+  found=(${(f)"$( "${words[1]}" complete -- "${(@)words[2,$CURRENT]}" 2>/dev/null )"})
+  if (( $#found )); then compadd -a found; else _files; fi
 }
-compdef _skerry skerry kubectl-skerry
+if [[ $funcstack[1] == _skerry ]]; then
+  _skerry "$@"
+else
+  compdef _skerry skerry kubectl-skerry
+fi
 `,
 	"fish": `complete -c skerry -f \
   -a '(set -l w (commandline -opc) (commandline -ct); skerry complete -- $w[2..-1] 2>/dev/null)'

@@ -8,16 +8,18 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// binary is where the program is installed; kubectl finds it as a plugin at plugin.
+// binary is where the program is installed. kubectl finds it as a plugin at plugin, and asks it at
+// completer what may come next.
 const (
-	binary = "/usr/bin/skerry"
-	plugin = "/usr/bin/kubectl-skerry"
+	binary    = "/usr/bin/skerry"
+	plugin    = "/usr/bin/kubectl-skerry"
+	completer = "/usr/bin/" + KubectlName
 )
 
 // install puts the files of a service in place and starts it. Doing it again changes nothing but
 // what is asked for.
 func (m *machine) install(ctx context.Context, app *cli.App, r request) error {
-	if err := m.ready("install " + string(r.mode)); err != nil {
+	if err := m.ready("install "+string(r.mode), r.start); err != nil {
 		return err
 	}
 	if !m.packaged() {
@@ -28,22 +30,36 @@ func (m *machine) install(ctx context.Context, app *cli.App, r request) error {
 	if err := m.configure(r); err != nil {
 		return err
 	}
-	if err := m.systemctl(ctx, "daemon-reload"); err != nil {
-		return err
+	if r.start {
+		if err := m.systemctl(ctx, "daemon-reload"); err != nil {
+			return err
+		}
 	}
 	if err := m.systemctl(ctx, "enable", r.mode.unit()); err != nil {
 		return err
 	}
-	if err := m.systemctl(ctx, "restart", r.mode.unit()); err != nil {
-		return fmt.Errorf("%w\nsee why: journalctl -u %s -n 30", err, r.mode.unit())
+	if r.start {
+		if err := m.systemctl(ctx, "restart", r.mode.unit()); err != nil {
+			return fmt.Errorf("%w\nsee why: journalctl -u %s -n 30", err, r.mode.unit())
+		}
 	}
-	next := "skerry token create -o token     # then, on a site: " +
-		"skerry install agent --parent https://THIS-HOST:7443 --token-file FILE"
-	if r.mode == "agent" {
-		next = "systemctl status skerry-agent    # and at the center: skerry status"
-	}
-	_, err := fmt.Fprintf(m.out, "%s runs. Next:\n  %s\n", r.mode.unit(), next)
+	_, err := fmt.Fprintln(m.out, m.outcome(r))
 	return err
+}
+
+// outcome says what is now, and what comes next.
+func (m *machine) outcome(r request) string {
+	switch {
+	case m.dryRun:
+		return "nothing was changed"
+	case !r.start:
+		return fmt.Sprintf("%s starts with the next boot, or by: systemctl start %[1]s", r.mode.unit())
+	case r.mode == "agent":
+		return r.mode.unit() + " runs. Next:\n  systemctl status skerry-agent    # and at the center: skerry status"
+	default:
+		return r.mode.unit() + " runs. Next:\n  skerry token create -o token     # then, on a site: " +
+			"skerry install agent --parent https://THIS-HOST:7443 --token-file FILE"
+	}
 }
 
 // packaged reports whether the files came with a deb or rpm, which then owns them.
@@ -95,10 +111,15 @@ func (m *machine) copyBinary() error {
 	if err := put(m.path(binary), string(program), 0o755); err != nil {
 		return fmt.Errorf("copy this program: %w", err)
 	}
-	if _, err := os.Lstat(m.path(plugin)); err == nil {
-		return nil
+	for _, name := range []string{plugin, completer} {
+		if _, err := os.Lstat(m.path(name)); err == nil {
+			continue
+		}
+		if err := os.Symlink("skerry", m.path(name)); err != nil {
+			return err
+		}
 	}
-	return os.Symlink("skerry", m.path(plugin))
+	return nil
 }
 
 // configure writes what r sets into the service's file and into the credentials.

@@ -21,13 +21,15 @@ type request struct {
 	keys map[string]any
 	// credentials are written by their names.
 	credentials map[string]string
+	// start has the service run now; else it waits for the next boot.
+	start bool
 }
 
 // secretLimit bounds what is read of a token or kubeconfig.
 const secretLimit = 1 << 20
 
 func requestOf(c *cli.Context, m mode) (request, error) {
-	r := request{m, map[string]any{}, map[string]string{}}
+	r := request{m, map[string]any{}, map[string]string{}, !c.Bool("no-start")}
 	for _, name := range []string{"listen", "name"} {
 		if v := c.String(name); v != "" {
 			r.keys[name] = v
@@ -50,7 +52,10 @@ func requestOf(c *cli.Context, m mode) (request, error) {
 		}
 		text, err := readSecret(path)
 		if errors.Is(err, os.ErrNotExist) && !c.IsSet(flag) {
-			return r, fmt.Errorf("--%s is missing: there is no %s here", flag, path)
+			if _, err := os.Stat(here(c).path(credentialsDir + "/" + credential)); err == nil {
+				continue // that of an earlier installation stays
+			}
+			return r, fmt.Errorf("--%s is required: there is no %s here; see: %s --help", flag, path, c.Command.HelpName)
 		} else if err != nil {
 			return r, fmt.Errorf("--%s: %w", flag, err)
 		}

@@ -15,7 +15,7 @@ var elsewhere = map[string]bool{"config": true, "data-dir": true, "token": true}
 func Sample(c *cli.Command) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# skerry %s: every key is a flag of `skerry %[1]s --help`, at its default.\n", c.Name)
-	b.WriteString("# Credentials are files of /etc/skerry/credentials: token, kubeconfig, encryption-key, seal-key.\n")
+	b.WriteString("# Credentials are files of /etc/skerry/credentials: token, kubeconfig, encryption-key, seal-key, s3.\n")
 	for _, f := range c.Flags {
 		doc, ok := f.(cli.DocGenerationFlag)
 		name := f.Names()[0]
@@ -40,8 +40,8 @@ func value(f cli.Flag) string {
 		return fmt.Sprint(f.Value)
 	case *cli.IntFlag:
 		return fmt.Sprint(f.Value)
-	case *cli.DurationFlag:
-		return f.Value.String()
+	case *cli.GenericFlag:
+		return f.GetDefaultText()
 	case cli.DocGenerationSliceFlag:
 		if f.IsSliceFlag() {
 			return "[]"

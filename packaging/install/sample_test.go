@@ -21,11 +21,17 @@ func someApp() *cli.App {
 		&cli.IntFlag{Name: "share", Value: 30, Usage: "percent"},
 		&cli.BoolFlag{Name: "force", Usage: "do it"},
 	}
-	list := &cli.Command{Name: "list", Flags: []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "name, json or yaml"}}}
+	list := &cli.Command{Name: "list", Flags: []cli.Flag{&cli.StringFlag{Name: "output",
+		Aliases: []string{"o"}, Usage: "name, json or yaml"}}}
 	use := &cli.Command{Name: "use", ArgsUsage: "NAME", Flags: []cli.Flag{&cli.StringFlag{Name: "at"}}}
+	status := &cli.Command{Name: "status", ArgsUsage: "[SITE]", Flags: []cli.Flag{
+		&cli.StringFlag{Name: "space"}, &cli.StringFlag{Name: "target"}}}
 	return &cli.App{Name: "skerry", Commands: []*cli.Command{
 		{Name: "center", Flags: flags}, {Name: "agent", Flags: flags},
-		{Name: "space", Subcommands: []*cli.Command{list, use}}, {Name: "secret", Hidden: true},
+		{Name: "space", Subcommands: []*cli.Command{{Name: "create", ArgsUsage: "NAME"}, list, use}},
+		status, {Name: "secret", Hidden: true},
+		{Name: "explain", Subcommands: []*cli.Command{{Name: "placement", ArgsUsage: "RESOURCE NAME", Flags: []cli.Flag{
+			&cli.StringFlag{Name: "space"}, &cli.StringFlag{Name: "namespace", Aliases: []string{"n"}}}}}},
 	}}
 }
 
@@ -52,20 +58,32 @@ func TestSampleHasEveryFlag(t *testing.T) {
 }
 
 func TestComplete(t *testing.T) {
-	names := func(_ context.Context, kind string) []string {
+	names := func(_ context.Context, kubeconfig, kind string) []string {
+		if kubeconfig == "other" {
+			return []string{"elsewhere"}
+		}
 		return map[string][]string{"spaces": {"shop"}, "targets": {"edge", "paris"}}[kind]
 	}
 	for words, want := range map[string][]string{
-		"":                  {"center", "agent", "space"},
-		"sp":                {"space"},
-		"space ":            {"list", "use"},
-		"space list -o ":    {"name", "json", "yaml"},
-		"space list -o j":   {"json"},
-		"space use ":        {"shop"},
-		"space use --at ":   {"edge", "paris"},
-		"space use --a":     {"--at"},
-		"center --sh":       {"--share"},
-		"nothing of these ": {"center", "agent", "space"},
+		"":                              {"center", "agent", "space", "status", "explain"},
+		"sp":                            {"space"},
+		"space ":                        {"create", "list", "use"},
+		"space create ":                 nil,
+		"status ":                       {"edge", "paris"},
+		"status --space ":               {"shop"},
+		"status --space=":               {"--space=shop"},
+		"status --space = ":             {"shop"},
+		"status --space =":              {"shop"},
+		"status --target p":             {"paris"},
+		"space list -o ":                {"name", "json", "yaml"},
+		"space list -o j":               {"json"},
+		"space use ":                    {"shop"},
+		"space use --at ":               {"edge", "paris"},
+		"space use --kubeconfig other ": {"elsewhere"},
+		"space use --kubeconfig=other ": {"elsewhere"},
+		"space use --a":                 {"--at"},
+		"center --sh":                   {"--share"},
+		"nothing of these ":             {"center", "agent", "space", "status", "explain"},
 	} {
 		var out bytes.Buffer
 		complete(t.Context(), someApp(), strings.Split(words, " "), names, &out)
@@ -82,7 +100,8 @@ func TestMergeKeepsTheAdminsLines(t *testing.T) {
 	if err != nil || got != want {
 		t.Errorf("got %v\n%s\nwant\n%s", err, got, want)
 	}
-	if again, _ := merge(got, map[string]any{"parent": []string{"https://new:7443"}, "listen": "0.0.0.0:7443"}); again != got {
+	if again, _ := merge(got, map[string]any{"parent": []string{"https://new:7443"},
+		"listen": "0.0.0.0:7443"}); again != got {
 		t.Errorf("the second time changes it:\n%s", again)
 	}
 	if _, err := merge("listen: [", map[string]any{"name": "a"}); err == nil {

@@ -16,13 +16,14 @@ func UninstallCommand() *cli.Command {
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "purge", Usage: "delete data, keys and configuration too: a center's spaces are gone for good"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, change nothing"},
+			quietFlag(),
 		},
 		Action: func(c *cli.Context) error { return here(c).uninstall(c.Context, c.App, c.Bool("purge")) },
 	}
 }
 
 func (m *machine) uninstall(ctx context.Context, app *cli.App, purge bool) error {
-	if err := m.ready("uninstall"); err != nil {
+	if err := m.ready("uninstall", true); err != nil {
 		return err
 	}
 	if m.packaged() {
@@ -42,7 +43,7 @@ func (m *machine) uninstall(ctx context.Context, app *cli.App, purge bool) error
 		}
 	}
 	err = m.step("remove "+binary+", units, man page and completions", func() error {
-		gone := []error{remove(m.path(plugin)), remove(m.path(binary))}
+		gone := []error{remove(m.path(plugin)), remove(m.path(completer)), remove(m.path(binary))}
 		for _, f := range files {
 			if !f.Config {
 				gone = append(gone, remove(m.path(f.Path)))

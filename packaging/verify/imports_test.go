@@ -7,13 +7,13 @@ import (
 )
 
 // layers says what each top-level folder may import of the project: store <- tunnel <- {agent,
-// server} <- main.go.
+// server} <- {packaging, main.go}.
 var layers = map[string][]string{
 	"store":     nil,
 	"tunnel":    {"store"},
 	"agent":     {"store", "tunnel"},
 	"server":    {"store", "tunnel"},
-	"packaging": nil,
+	"packaging": {"agent", "server", "store", "tunnel"},
 	"":          {"agent", "server", "store", "tunnel", "packaging"},
 }
 
@@ -24,7 +24,14 @@ var layers = map[string][]string{
 var leaves = []string{
 	"server/api/v1alpha1",
 	"server/fields",
+	"server/quantity",
+	"server/celbound",
+	"server/binding",
+	"server/rollout",
 	"server/placement",
+	"server/scheduler",
+	"server/catalog",
+	"server/desired",
 	"server/customize",
 	"server/queue",
 	"server/spaceapi",
@@ -33,8 +40,10 @@ var leaves = []string{
 	"agent/targettest",
 	"agent/inventory",
 	"agent/policy",
+	"agent/variants",
 	"agent/targettest",
 	"packaging/systemd",
+	"packaging/reference",
 }
 
 // concerns says which of its siblings each package of server/apiserver may import; one that is not
@@ -48,8 +57,10 @@ var concerns = []concern{
 	{"encryption", nil},
 	{"request", []string{"registrykey"}},
 	{"response", nil},
+	{"amounts", []string{"response"}},
 	{"metadata", []string{"request"}},
 	{"follow", nil},
+	{"inventory", []string{"request", "response"}},
 	{"borrow", []string{"follow", "metadata", "registrykey", "request"}},
 	{"webhook", []string{"outbound"}},
 	{"share", []string{"backlog", "fair", "request", "response"}},
@@ -58,7 +69,7 @@ var concerns = []concern{
 	{"authn", []string{"request", "response", "storage"}},
 	{"authz", []string{"storage"}},
 	{"kinds", []string{"metadata", "request"}},
-	{"discovery", []string{"request", "response"}},
+	{"discovery", []string{"inventory", "request", "response"}},
 	{"backends", []string{"request", "storage", "webhook"}},
 	{"policy", []string{"outbound", "request", "webhook"}},
 	{"admission", []string{"metadata", "registrykey", "request", "storage"}},
@@ -68,6 +79,7 @@ var concerns = []concern{
 			"borrow",
 			"discovery",
 			"follow",
+			"inventory",
 			"kinds",
 			"metadata",
 			"outbound",
@@ -79,9 +91,10 @@ var concerns = []concern{
 		},
 	},
 	{"wellknown", []string{"metadata", "request"}},
-	{"offers", []string{"metadata", "request", "wellknown"}},
+	{"offers", []string{"metadata", "request", "response", "wellknown"}},
 	{"audit", []string{"authn", "request"}},
 	{"pods", []string{"audit", "metadata", "request", "response"}},
+	{"proxy", []string{"audit", "request", "response", "webhook"}},
 	{"view", []string{"audit", "request", "response"}},
 	{"top", []string{"audit", "request", "response"}},
 	{"events", []string{"audit", "request"}},
@@ -104,7 +117,17 @@ var banned = []ban{
 	{"agent", "k8s.io/kubernetes", "an agent must fit a small board"},
 	{"agent", "k8s.io/client-go/kubernetes", "generated clientsets cost megabytes; use the dynamic client"},
 	{"server/placement", "k8s.io/client-go", "placement is pure"},
+	{"server/binding", "k8s.io/", "binding is pure, and knows no kinds"},
+	{"server/scheduler", "k8s.io/client-go", "scheduler keeps records; who asks it has the client"},
+	{"server/scheduler", "skerry.dev/skerry/server/placement", "scheduler stores what is decided, and decides nothing"},
+	{"server/catalog", "k8s.io/client-go/kubernetes", "catalog knows, and asks nobody"},
+	{"server/catalog", "k8s.io/client-go/dynamic", "catalog knows, and asks nobody"},
+	{"server/catalog", "skerry.dev/skerry/server/spaceapi", "catalog knows, and asks nobody"},
+	{"server/catalog", "skerry.dev/skerry/server/desired", "catalog knows facts; desired is made of them"},
+	{"server/desired", "skerry.dev/skerry/server/delivery", "desired follows what is decided, and decides nothing"},
 	{"server/customize", "k8s.io/client-go", "customize is pure"},
+	{"server/celbound", "k8s.io/client-go", "celbound is pure"},
+	{"server/desired", "k8s.io/kubernetes", "only server/apiserver and server/space link Kubernetes' own server"},
 	{"server/delivery", "k8s.io/kubernetes", "only server/apiserver and server/space link Kubernetes' own server"},
 	{"server/summary", "k8s.io/kubernetes", "only server/apiserver and server/space link Kubernetes' own server"},
 	{"server/sessions", "k8s.io/kubernetes", "only server/apiserver and server/space link Kubernetes' own server"},
@@ -148,7 +171,7 @@ func forbidden(from, to string) string {
 	fromTop, toTop := top(from), top(to)
 	if fromTop != toTop {
 		if !slices.Contains(layers[fromTop], toTop) {
-			return "the layers are store <- tunnel <- {agent, server} <- main.go"
+			return "the layers are store <- tunnel <- {agent, server} <- {packaging, main.go}"
 		}
 		return ""
 	}
@@ -192,8 +215,10 @@ func TestConcernsAreLayers(t *testing.T) {
 }
 
 func TestForbiddenCanFail(t *testing.T) {
-	for _, c := range [][2]string{{"store", "tunnel"}, {"agent/apply", "server/sessions"}, {"server/sessions", "server/summary"}, {"tunnel/quic", "agent"},
-		{apiserver + "/registrykey", apiserver + "/request"}, {apiserver + "/request", "server/summary"}, {"server/summary", apiserver + "/request"}} {
+	for _, c := range [][2]string{{"store", "tunnel"}, {"agent/apply", "server/sessions"},
+		{"server/sessions", "server/summary"}, {"tunnel/quic", "agent"},
+		{apiserver + "/registrykey", apiserver + "/request"}, {apiserver + "/request", "server/summary"},
+		{"server/summary", apiserver + "/request"}} {
 		if forbidden(c[0], c[1]) == "" {
 			t.Errorf("%s may import %s", c[0], c[1])
 		}

@@ -13,6 +13,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/queue"
 	"skerry.dev/skerry/server/spaceapi"
@@ -64,7 +65,7 @@ const workers = 2
 func New(c Config) *Controller {
 	return &Controller{
 		cfg:      c,
-		queue:    queue.New[store.Key](20*time.Millisecond, 30*time.Second),
+		queue:    queue.NewFair(20*time.Millisecond, 30*time.Second, store.SpaceOf),
 		accounts: map[store.Key]store.Key{},
 		secrets:  map[store.Key]map[store.Key]bool{},
 	}
@@ -73,10 +74,12 @@ func New(c Config) *Controller {
 func isSecret(k store.Key) bool  { return k.Group == "" && k.Resource == "secrets" }
 func isAccount(k store.Key) bool { return k.Group == "" && k.Resource == "serviceaccounts" }
 
-// accountOf returns the ServiceAccount that a Secret is for, false when it is for none.
+// accountOf returns the ServiceAccount that a Secret is for, false when it is for none. Users of the
+// space are accounts, too: who may write Secrets would become any of them.
 func accountOf(k store.Key, secret map[string]any) (store.Key, bool) {
 	name := fields.String(fields.Map(secret, "metadata", "annotations"), corev1.ServiceAccountNameKey)
 	if fields.String(secret, "type") != string(corev1.SecretTypeServiceAccountToken) ||
+		k.Namespace == v1alpha1.UsersNamespace ||
 		len(validation.IsDNS1123Subdomain(name)) > 0 {
 		return store.Key{}, false
 	}

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
@@ -33,7 +34,8 @@ type cluster struct {
 
 func newCluster() *cluster {
 	s := &cluster{objects: map[store.Key]map[string]any{}, bundle: "ca"}
-	s.c = New(Config{API: s, Issuer: s, Bundle: func() []byte { return []byte(s.bundle) }, Log: slog.New(slog.DiscardHandler)})
+	s.c = New(Config{API: s, Issuer: s, Bundle: func() []byte { return []byte(s.bundle) },
+		Log: slog.New(slog.DiscardHandler)})
 	return s
 }
 
@@ -164,7 +166,8 @@ func TestSecretIsFilled(t *testing.T) {
 				t.Errorf("%s is %q, want %q", name, got, want)
 			}
 		}
-		if got := fields.String(fields.Map(s.objects[secret], "metadata", "annotations"), "kubernetes.io/service-account.uid"); got != "u1" {
+		if got := fields.String(fields.Map(s.objects[secret], "metadata", "annotations"),
+			"kubernetes.io/service-account.uid"); got != "u1" {
 			t.Errorf("the UID is %q", got)
 		}
 		s.bundle = "new ca"
@@ -172,6 +175,20 @@ func TestSecretIsFilled(t *testing.T) {
 		settle()
 		if got := s.data(secret, "ca.crt"); got != "new ca" || s.signed != 1 {
 			t.Errorf("after new authorities ca.crt is %q, and %d tokens were signed", got, s.signed)
+		}
+	})
+}
+
+// A user of the space is an account, too, and who may write Secrets is not every user.
+func TestNoSecretHasATokenOfAUser(t *testing.T) {
+	run(t, func(t *testing.T, s *cluster, settle func()) {
+		user, taken := account, secret
+		user.Namespace, taken.Namespace = v1alpha1.UsersNamespace, v1alpha1.UsersNamespace
+		s.set(user, accountWith("u1"))
+		s.set(taken, secretOf(tokenType, "robot"))
+		settle()
+		if s.signed != 0 || s.data(taken, "token") != "" {
+			t.Errorf("%d tokens were signed", s.signed)
 		}
 	})
 }
@@ -233,7 +250,8 @@ func TestOtherSecretsAreLeftAlone(t *testing.T) {
 func TestNamesOfNobody(t *testing.T) {
 	run(t, func(t *testing.T, s *cluster, settle func()) {
 		s.set(account, accountWith("u1"))
-		for i, name := range []string{"../robot", "web/robot", "a/robot", "..%2frobot", "robot/token", "Robot", "robot ", "..", "*"} {
+		for i, name := range []string{"../robot", "web/robot", "a/robot", "..%2frobot", "robot/token", "Robot",
+			"robot ", "..", "*"} {
 			k := secret
 			k.Name = fmt.Sprint(i)
 			s.set(k, secretOf(tokenType, name))

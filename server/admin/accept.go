@@ -19,6 +19,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
+	"skerry.dev/skerry/server/admin/fleet"
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
@@ -39,6 +40,7 @@ func acceptCommand() *cli.Command {
 				Wait:       c.Duration("wait"),
 				Output:     c.String("output"),
 				In:         os.Stdin,
+				Progress:   NewProgress(c),
 				Out:        c.App.Writer,
 			},
 		)
@@ -49,15 +51,12 @@ func acceptCommand() *cli.Command {
 		ArgsUsage: "NAME...",
 		Action:    accept,
 		Flags: ClientFlags(
-			OutputFlag("json"),
+			DataFlag(),
 			&cli.BoolFlag{Name: "all", Usage: "all sites that hold anything back"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "only show it"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-			&cli.DurationFlag{
-				Name:  "wait",
-				Value: 30 * time.Second,
-				Usage: "how long to wait for sites that are connected",
-			},
+			WaitFlag(30*time.Second, "how long to wait for sites that are connected"),
+			QuietFlag(),
 		),
 	}
 }
@@ -69,12 +68,13 @@ type AcceptOptions struct {
 	DryRun     bool
 	Yes        bool
 	Wait       time.Duration
-	Output     string // "" or "json"
+	Output     string // "", json or yaml
 	In         io.Reader
+	Progress   *Progress
 	Out        io.Writer
 }
 
-// heldTarget is a site that holds something back, as -o json prints it.
+// heldTarget is a site that holds something back, as -o json and yaml print it.
 type heldTarget struct {
 	Name string `json:"name"`
 	v1alpha1.SyncTargetHeld
@@ -89,8 +89,8 @@ type heldTarget struct {
 // AcceptTargets shows what sites hold back, asks, records the admin's word for exactly that, and
 // waits until connected sites have taken it over.
 func AcceptTargets(ctx context.Context, o AcceptOptions) error {
-	if o.Output != "" && o.Output != "json" {
-		return Usage("unknown output format %q: use json", o.Output)
+	if err := checkDataOutput(o.Output); err != nil {
+		return err
 	}
 	c, err := open(o.Kubeconfig)
 	if err != nil {
@@ -111,10 +111,8 @@ func AcceptTargets(ctx context.Context, o AcceptOptions) error {
 			return err
 		}
 	}
-	if o.Output == "json" {
-		e := json.NewEncoder(o.Out)
-		e.SetIndent("", "    ")
-		return e.Encode(held)
+	if o.Output != "" {
+		return printData(o.Out, o.Output, held, nil)
 	}
 	return nil
 }
@@ -122,9 +120,9 @@ func AcceptTargets(ctx context.Context, o AcceptOptions) error {
 // held returns the sites of these names, or all, that hold something back. One that is named and
 // holds nothing is left out, and said.
 func (c *center) held(ctx context.Context, names []string) ([]*heldTarget, error) {
-	list, err := c.root.Resource(syncTargets).List(ctx, metav1.ListOptions{})
+	list, err := c.listAll(ctx, syncTargets, selection{})
 	if err != nil {
-		return nil, fmt.Errorf("list sites: %w", err)
+		return nil, err
 	}
 	wanted := map[string]bool{}
 	for _, n := range names {
@@ -173,14 +171,14 @@ func show(w io.Writer, held []*heldTarget) {
 			"%s holds: %s\n  %s\n  It has %d objects. Accepting deletes %d, changes %d and adds %d.\n",
 			h.Name,
 			h.Reason,
-			h.Message,
+			fleet.OneLine(h.Message),
 			h.Objects,
 			h.Deletions,
 			h.Changes,
 			h.Additions,
 		)
 		for _, name := range h.First {
-			fmt.Fprintf(w, "    deletes %s\n", name)
+			fmt.Fprintf(w, "    deletes %s\n", fleet.OneLine(name))
 		}
 		if more := int(h.Deletions) - len(h.First); more > 0 && len(h.First) > 0 {
 			fmt.Fprintf(w, "    and %d more\n", more)
@@ -240,7 +238,9 @@ func (c *center) accept(ctx context.Context, o AcceptOptions, held []*heldTarget
 	for _, h := range held {
 		what := "accepted; it is done when the site connects again"
 		if h.Connected {
+			o.Progress.Step("waiting until %s takes it over: %s", h.Name, accepted(h))
 			is, err := c.awaitAccepted(deadline, h)
+			o.Progress.Done()
 			if err != nil {
 				return err
 			}

@@ -8,9 +8,10 @@ import (
 	"github.com/xrash/smetrics"
 )
 
-// CheckArguments refuses a command line, as FlagsFirst returns it, that names an unknown command or
-// has more arguments than its command takes. How many it takes stands in its ArgsUsage, one a word:
-// none if it is empty, and any number if it ends in "...".
+// CheckArguments refuses a command line, as FlagsFirst returns it, that names an unknown command,
+// has more arguments than its command takes, or lacks a flag that it requires. How many arguments
+// it takes stands in its ArgsUsage, one a word: none if it is empty, and any number if it ends in
+// "...".
 func CheckArguments(app *cli.App, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -19,8 +20,11 @@ func CheckArguments(app *cli.App, args []string) error {
 	path := app.Name
 	for {
 		words, understood := wordsOf(flags, rest)
-		if !understood || len(words) == 0 {
-			return nil // urfave/cli says which flag is unknown, or prints the help
+		switch {
+		case !understood:
+			return nil // urfave/cli says which flag is unknown
+		case len(words) == 0:
+			return checkRequired(at, rest, path) // or urfave/cli prints the help
 		}
 		if next := named(commands, words[0]); next != nil {
 			if next.SkipFlagParsing {
@@ -42,7 +46,14 @@ func CheckArguments(app *cli.App, args []string) error {
 		if slices.ContainsFunc(args, asksHelp) {
 			return nil
 		}
-		return tooMany(path, at, words)
+		if last := rest[len(rest)-1]; len(last) > 1 && last[0] == '-' && takesValue(flags, last) &&
+			flagNamed(flags, last) != nil {
+			return Usage("%s needs a value; see: %s --help", last, path)
+		}
+		if err := tooMany(path, at, words); err != nil {
+			return err
+		}
+		return checkRequired(at, rest, path)
 	}
 }
 
@@ -77,6 +88,9 @@ func tooMany(path string, c *cli.Command, words []string) error {
 }
 
 func unknownCommand(path string, commands []*cli.Command, word string) error {
+	if text := instead(path, word); text != "" {
+		return Usage("unknown command %q; %s; see: %s --help", word, text, path)
+	}
 	if near := nearest(commands, word); near != "" {
 		return Usage("unknown command %q; did you mean %q? see: %s --help", word, near, path)
 	}

@@ -11,7 +11,8 @@ import (
 )
 
 // awaitGone waits until an object of root is gone, or another one has its name. When the time is
-// over it is false, and why is the message of the object's condition, for people.
+// over it is false, and why is the message of the object's condition, for people. Progress says it,
+// too.
 func (c *center) awaitGone(
 	ctx context.Context,
 	resource schema.GroupVersionResource,
@@ -19,9 +20,11 @@ func (c *center) awaitGone(
 	uid types.UID,
 	wait time.Duration,
 	kind string,
+	progress *Progress,
 ) (gone bool, why string) {
 	ctx, cancel := context.WithTimeout(ctx, wait)
 	defer cancel()
+	defer progress.Done()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -31,6 +34,7 @@ func (c *center) awaitGone(
 			return true, ""
 		case err == nil:
 			_, why = condition(is.Object, kind)
+			progress.Step("waiting until %s is gone: %s", name, orElse(why, "asked for"))
 		}
 		select {
 		case <-ctx.Done():

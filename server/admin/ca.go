@@ -27,7 +27,7 @@ type CAOptions struct {
 	// Force leaves the present phase at once.
 	Force  bool
 	DryRun bool
-	Output string // "" or "json"
+	Output string // "", json or yaml
 	Out    io.Writer
 }
 
@@ -47,8 +47,8 @@ func CACommand() *cli.Command {
 				d := c.Duration("retire-after")
 				o.RetireAfter = &d
 			}
-			if o.Output != "" && o.Output != "json" {
-				return Usage("-o %q: use json", o.Output)
+			if err := checkDataOutput(o.Output); err != nil {
+				return err
 			}
 			return run(c.Context, o)
 		}
@@ -60,7 +60,7 @@ func CACommand() *cli.Command {
 			{
 				Name:   "status",
 				Usage:  "show the authorities, and how far a rotation is",
-				Flags:  ClientFlags(OutputFlag("json")),
+				Flags:  ClientFlags(DataFlag()),
 				Action: do(CAStatus),
 			},
 			{
@@ -68,16 +68,11 @@ func CACommand() *cli.Command {
 				Usage:  "replace the authorities, step by step, while everybody stays connected",
 				Action: do(RotateCA),
 				Flags: ClientFlags(
-					OutputFlag("json"),
-					&cli.DurationFlag{
-						Name:  "switch-after",
-						Usage: "use the new authorities after this time, although sites do not trust them yet (default: wait for all)",
-					},
-					&cli.DurationFlag{
-						Name:  "retire-after",
-						Value: v1alpha1.DefaultRetireAfter,
-						Usage: "how long the old authorities stay trusted at least: kubeconfigs name them",
-					},
+					DataFlag(),
+					DurationFlag(0, "use the new authorities after this time, although sites do not trust them yet "+
+						"(default: wait for all)", "switch-after"),
+					DurationFlag(v1alpha1.DefaultRetireAfter,
+						"how long the old authorities stay trusted at least: kubeconfigs name them", "retire-after"),
 					&cli.BoolFlag{
 						Name:  "force",
 						Usage: "leave the present phase at once; sites that are not ready have to join again if they stay away",
@@ -109,6 +104,9 @@ func (c *center) authorities(ctx context.Context) (*authorities, error) {
 		metav1.GetOptions{},
 	)
 	if apierrors.IsNotFound(err) {
+		if err := CheckCenter(ctx, c.config); err != nil {
+			return nil, err
+		}
 		return nil, errors.New(
 			"the center has not told of its authorities yet; try again in a moment, else see its log",
 		)

@@ -99,10 +99,8 @@ func (c *center) ask(ctx context.Context, a *authorities, r v1alpha1.Authorities
 }
 
 func (o CAOptions) asked(a *authorities, r v1alpha1.AuthoritiesRequest) error {
-	if o.Output == "json" {
-		e := json.NewEncoder(o.Out)
-		e.SetIndent("", "    ")
-		return e.Encode(r)
+	if o.Output != "" {
+		return printData(o.Out, o.Output, r, nil)
 	}
 	suffix := ""
 	if o.DryRun {

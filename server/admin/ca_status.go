@@ -2,7 +2,6 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -28,10 +27,8 @@ func CAStatus(ctx context.Context, o CAOptions) error {
 }
 
 func (o CAOptions) print(s v1alpha1.AuthoritiesStatus) error {
-	if o.Output == "json" {
-		e := json.NewEncoder(o.Out)
-		e.SetIndent("", "    ")
-		return e.Encode(s)
+	if o.Output != "" {
+		return printData(o.Out, o.Output, s, nil)
 	}
 	w := tabwriter.NewWriter(o.Out, 0, 8, 3, ' ', 0)
 	fmt.Fprintln(w, "GENERATION\tPHASE\tSINCE\tENDS\tREADY")

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 
 	"k8s.io/client-go/dynamic"
@@ -24,28 +22,30 @@ var ErrNoKubeconfig = errors.New("no kubeconfig: give --kubeconfig FILE or set K
 
 // center is an opened connection to a center's root space.
 type center struct {
-	path   string // of the kubeconfig file
+	path   string // of the kubeconfig file, or files
 	file   *clientcmdapi.Config
 	url    *url.URL // of root, without a space
 	config *rest.Config
 	root   dynamic.Interface
 }
 
-// open reads the kubeconfig that the user means: path, else $KUBECONFIG, else DefaultKubeconfig. A
-// context that points at a space is taken to its center's root.
+// open reads the kubeconfig that the user means (readKubeconfig). A context that points at a space is
+// taken to its center's root.
 func open(path string) (*center, error) {
-	path, err := kubeconfigPath(path)
+	file, path, err := readKubeconfig(path)
 	if err != nil {
 		return nil, err
 	}
-	file, err := clientcmd.LoadFromFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("read kubeconfig %s: %w", path, err)
-	}
+	return openConfig(file, path)
+}
+
+// openConfig is open for a kubeconfig that was read from a path.
+func openConfig(file *clientcmdapi.Config, path string) (*center, error) {
 	config, err := clientcmd.NewDefaultClientConfig(*file, nil).ClientConfig()
 	if err != nil {
 		return nil, fmt.Errorf("use kubeconfig %s: %w", path, err)
 	}
+	leaveLoopback(file, config)
 	u, err := url.Parse(config.Host)
 	if err != nil {
 		return nil, fmt.Errorf("server address in %s: %w", path, err)
@@ -61,19 +61,6 @@ func open(path string) (*center, error) {
 		return nil, fmt.Errorf("use kubeconfig %s: %w", path, err)
 	}
 	return &center{path: path, file: file, url: u, config: config, root: root}, nil
-}
-
-func kubeconfigPath(path string) (string, error) {
-	if path != "" {
-		return path, nil
-	}
-	if list := filepath.SplitList(os.Getenv("KUBECONFIG")); len(list) > 0 && list[0] != "" {
-		return list[0], nil
-	}
-	if _, err := os.Stat(DefaultKubeconfig); err == nil {
-		return DefaultKubeconfig, nil
-	}
-	return "", ErrNoKubeconfig
 }
 
 // spaceURL is the address of a space's kube API; root has no prefix.

@@ -1,8 +1,6 @@
 package admin
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -10,24 +8,13 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// ErrUsage is matched by errors of Usage.
-var ErrUsage = errors.New("usage")
-
-// Usage is the error for a command line that cannot be meant so: its text says what to write
-// instead.
-func Usage(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
-
-type usageError struct{ text string }
-
-func (e *usageError) Error() string        { return e.text }
-func (e *usageError) Is(target error) bool { return target == ErrUsage }
-
 // ClientFlags are the flags of every command that talks to a center, and more.
 func ClientFlags(more ...cli.Flag) []cli.Flag {
 	return append([]cli.Flag{
 		&cli.StringFlag{
-			Name:  "kubeconfig",
-			Usage: "of the center (default: $KUBECONFIG, else " + DefaultKubeconfig + ")",
+			Name: "kubeconfig",
+			Usage: "of the center (default: $KUBECONFIG, else the context of skerry space use, else " +
+				DefaultKubeconfig + ")",
 		},
 	}, more...)
 }
@@ -37,23 +24,35 @@ func OutputFlag(formats string) cli.Flag {
 	return &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: formats}
 }
 
+// SelectorFlag is -l, as kubectl has it.
+func SelectorFlag() cli.Flag {
+	return &cli.StringFlag{Name: "selector", Aliases: []string{"l"},
+		Usage: "label selector, such as region=eu,tier!=edge"}
+}
+
+// WaitFlag is --wait, which kubectl calls --timeout.
+func WaitFlag(usual time.Duration, usage string) cli.Flag {
+	return DurationFlag(usual, usage, "wait", "timeout")
+}
+
 // OneArgument returns the command's only argument.
 func OneArgument(c *cli.Context, what string) (string, error) {
 	if c.NArg() != 1 {
-		return "", Usage("%s needs one argument, the %s; see: %[1]s --help", c.Command.HelpName, what)
+		return "", Usage("the %s is required; see: %s --help", what, c.Command.HelpName)
 	}
 	return c.Args().First(), nil
 }
 
-// StatusCommand is `skerry status`.
-func StatusCommand() *cli.Command {
-	return &cli.Command{Name: "status", Usage: "show the sites, what is behind and since when",
-		Flags:  ClientFlags(ListFlag()),
-		Action: func(c *cli.Context) error { return Status(c.Context, listOptions(c)) }}
-}
-
-func listOptions(c *cli.Context) ListOptions {
-	return ListOptions{Kubeconfig: c.String("kubeconfig"), Output: c.String("output"), Out: c.App.Writer}
+// objectArgument is the one object that a command line names, as kubectl takes it: RESOURCE/NAME, or
+// RESOURCE NAME.
+func objectArgument(c *cli.Context) (resource, name string, err error) {
+	if resource, name = c.Args().Get(0), c.Args().Get(1); c.NArg() == 1 {
+		resource, name, _ = strings.Cut(resource, "/")
+	}
+	if resource == "" || name == "" || strings.Contains(resource+name, "/") {
+		return "", "", Usage("name one object as RESOURCE/NAME, such as deployment/web; see: %s --help", c.Command.HelpName)
+	}
+	return resource, name, nil
 }
 
 // SpaceCommand is `skerry space` with its subcommands.
@@ -66,13 +65,6 @@ func SpaceCommand() *cli.Command {
 		return CreateSpace(c.Context, CreateSpaceOptions{Kubeconfig: c.String("kubeconfig"), Name: name,
 			Count: c.Int("default-targets"), NamespacePrefix: c.String("namespace-prefix"),
 			Wait: c.Duration("wait"), DryRun: c.Bool("dry-run"), Output: c.String("output"), Out: c.App.Writer})
-	}
-	use := func(c *cli.Context) error {
-		name, err := OneArgument(c, "name of the space")
-		if err != nil {
-			return err
-		}
-		return UseSpace(c.Context, c.String("kubeconfig"), name, c.String("at"), c.App.Writer)
 	}
 	return &cli.Command{Name: "space", Usage: "create, list, use, move and delete spaces", Subcommands: []*cli.Command{
 		{
@@ -91,20 +83,13 @@ func SpaceCommand() *cli.Command {
 					Name:  "namespace-prefix",
 					Usage: "what its namespaces have before their names at sites, as in shop-; for good",
 				},
-				&cli.DurationFlag{Name: "wait", Value: 30 * time.Second, Usage: "how long to wait until it is ready"},
+				WaitFlag(30*time.Second, "how long to wait until it is ready"),
 				&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},
 			),
 		},
-		{Name: "list", Usage: "list the spaces", Flags: ClientFlags(ListFlag()),
+		{Name: "list", Usage: "list the spaces", Flags: ClientFlags(ListFlag(), SelectorFlag()),
 			Action: func(c *cli.Context) error { return ListSpaces(c.Context, listOptions(c)) }},
-		{
-			Name: "use",
-			Usage: "make a space the current context of your own kubeconfig, with the credentials that it has; " +
-				"for somebody else: skerry space kubeconfig",
-			ArgsUsage: "NAME",
-			Flags:     ClientFlags(atFlag()),
-			Action:    use,
-		},
+		useCommand(),
 		deleteCommand(),
 		kubeconfigCommand(), grantCommand(), revokeCommand(), usersCommand(), exportCommand(), importCommand(),
 	}}
@@ -126,6 +111,9 @@ func FlagsFirst(app *cli.App, args []string) []string {
 		head, rest = append(head, rest[0]), rest[1:]
 		commands, flags = cmd.Subcommands, cmd.Flags
 	}
+	if len(commands) == 0 && slices.ContainsFunc(rest, asksHelp) {
+		return append(head, "--help") // urfave/cli takes an argument behind it for a topic
+	}
 	var options, others []string
 	for i := 0; i < len(rest); i++ {
 		a := rest[i]
@@ -137,6 +125,7 @@ func FlagsFirst(app *cli.App, args []string) []string {
 			others = append(others, a)
 			continue
 		}
+		a = asSwitch(flags, a)
 		options = append(options, a)
 		if takesValue(flags, a) {
 			if i++; i == len(rest) {
@@ -146,6 +135,21 @@ func FlagsFirst(app *cli.App, args []string) []string {
 		}
 	}
 	return append(append(head, options...), others...)
+}
+
+// asSwitch takes --dry-run as kubectl has it: everything here is asked of the server, or not at all.
+func asSwitch(flags []cli.Flag, arg string) string {
+	if _, is := flagNamed(flags, arg).(*cli.BoolFlag); !is {
+		return arg
+	}
+	switch name, value, _ := strings.Cut(arg, "="); {
+	case strings.TrimLeft(name, "-") != "dry-run":
+	case value == "server" || value == "client":
+		return name
+	case value == "none":
+		return name + "=false"
+	}
+	return arg
 }
 
 func named(commands []*cli.Command, name string) *cli.Command {

@@ -9,11 +9,19 @@ import (
 )
 
 func TestFlagsFirst(t *testing.T) {
-	app := &cli.App{Commands: []*cli.Command{SpaceCommand(), StatusCommand()}}
+	app := &cli.App{Commands: []*cli.Command{SpaceCommand(), StatusCommand(), RenderCommand()}}
 	for in, want := range map[string]string{
 		"skerry space create shop --wait 1m":          "skerry space create --wait 1m shop",
 		"skerry space create --dry-run shop":          "skerry space create --dry-run shop",
 		"skerry space create shop --dry-run -o json":  "skerry space create --dry-run -o json shop",
+		"skerry space create shop --timeout 1m":       "skerry space create --timeout 1m shop",
+		"skerry space create shop --dry-run=server":   "skerry space create --dry-run shop",
+		"skerry space create shop --dry-run=client":   "skerry space create --dry-run shop",
+		"skerry space create shop --dry-run=none":     "skerry space create --dry-run=false shop",
+		"skerry render deployment web --target a":     "skerry render --target a deployment web",
+		"skerry space create shop --help":             "skerry space create --help",
+		"skerry space create shop -h --wait 1m":       "skerry space create --help",
+		"skerry space --help":                         "skerry space --help",
 		"skerry space create shop --wait=1m":          "skerry space create --wait=1m shop",
 		"skerry space create -- --odd":                "skerry space create -- --odd",
 		"skerry status -o json":                       "skerry status -o json",

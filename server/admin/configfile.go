@@ -25,21 +25,21 @@ func FromFile(c *cli.Context) error {
 	if errors.Is(err, os.ErrNotExist) && !c.IsSet("config") {
 		return nil
 	} else if err != nil {
-		return fmt.Errorf("read configuration: %w", err)
+		return fmt.Errorf("read configuration: %w; write that file, or leave out --config", err)
 	}
 	var keys map[string]any
 	if err := yaml.UnmarshalStrict(data, &keys); err != nil {
-		return Usage("configuration %s: %s", path, err)
+		return Usage("configuration %s: %s; write lines of KEY: VALUE, indented by spaces and never by tabs", path, err)
 	}
 	for key, value := range flat(keys, c.Command.Flags) {
 		i := slices.IndexFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == key })
 		if i < 0 || key == "config" {
-			return Usage(
-				"configuration %s: unknown key %q; the keys are the flags of skerry %s",
-				path,
-				key,
-				c.Command.Name,
-			)
+			text := fmt.Sprintf("configuration %s: unknown key %q; the keys are the flags of skerry %s", path, key,
+				c.Command.Name)
+			if near := nearestFlag(c.Command.Flags, key); near != "" {
+				text += fmt.Sprintf("; did you mean %s?", near)
+			}
+			return Usage("%s", text)
 		}
 		if c.IsSet(key) {
 			continue
@@ -50,7 +50,7 @@ func FromFile(c *cli.Context) error {
 		}
 		for _, v := range values {
 			if err := c.Set(key, v); err != nil {
-				return Usage("configuration %s: %s: %s", path, key, err)
+				return Usage("configuration %s: %s: %q: %s", path, key, v, takes(c.Command.Flags, key))
 			}
 		}
 	}

@@ -112,6 +112,16 @@ func TestFromFileMissing(t *testing.T) {
 	}
 }
 
+func TestHostNames(t *testing.T) {
+	for value, good := range map[string]bool{"center.example.com": true, "Center": true, "10.0.0.1": true, "::1": true,
+		"*.spaces.example.com": true, "center_1": true, "center.example.com.": true, "https://center:7443": false,
+		"center:7443": false, "bad name": false, "-a": false, "": false, "a..b": false, "[::1]": false} {
+		if err := HostNames("--advertise", []string{"good", value}); (err == nil) != good {
+			t.Errorf("%q: %v", value, err)
+		}
+	}
+}
+
 func TestHostPort(t *testing.T) {
 	for address, good := range map[string]bool{"127.0.0.1:7443": true, ":0": true, "[::1]:7443": true, "center:7443": true,
 		"": false, "7443": false, "::1:7443": false, "h:https": false, "h:70000": false, "h:-1": false} {

@@ -24,7 +24,8 @@ func deleteCommand() *cli.Command {
 			return err
 		}
 		return DeleteSpace(c.Context, DeleteSpaceOptions{Kubeconfig: c.String("kubeconfig"), Name: name,
-			DryRun: c.Bool("dry-run"), Yes: c.Bool("yes"), Wait: c.Duration("wait"), In: os.Stdin, Out: c.App.Writer})
+			DryRun: c.Bool("dry-run"), Yes: c.Bool("yes"), Wait: c.Duration("wait"), In: os.Stdin,
+			Progress: NewProgress(c), Out: c.App.Writer})
 	}
 	return &cli.Command{
 		Name:      "delete",
@@ -34,7 +35,8 @@ func deleteCommand() *cli.Command {
 		Flags: ClientFlags(
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would go, change nothing"},
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do not ask"},
-			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "how long to wait until it is gone; 0: not at all"},
+			WaitFlag(time.Minute, "how long to wait until it is gone; 0: not at all"),
+			QuietFlag(),
 		),
 	}
 }
@@ -47,6 +49,7 @@ type DeleteSpaceOptions struct {
 	Yes        bool
 	Wait       time.Duration // 0 does not wait
 	In         io.Reader
+	Progress   *Progress
 	Out        io.Writer
 }
 
@@ -121,7 +124,8 @@ func (c *center) namespaces(ctx context.Context, space string) (int, error) {
 }
 
 func (c *center) awaitDeleted(ctx context.Context, o DeleteSpaceOptions, uid types.UID) error {
-	gone, why := c.awaitGone(ctx, spaces, o.Name, uid, o.Wait, v1alpha1.ConditionDeleting)
+	gone, why := c.awaitGone(ctx, spaces, o.Name, uid, o.Wait, v1alpha1.ConditionDeleting,
+		o.Progress)
 	if !gone {
 		return fmt.Errorf("space %s is not deleted after %s: %s; it goes on by itself, see: kubectl describe space %[1]s",
 			o.Name, o.Wait, why)

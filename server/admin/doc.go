@@ -2,6 +2,9 @@
 // (skerry space, skerry token, skerry target, skerry status). The commands talk to the center's
 // kube API with a kubeconfig, like any other client, and hold no privilege of their own.
 //
+// The caller's *own kubeconfig* is where kubectl would write. `skerry space use` adds contexts
+// CENTER/SPACE to it, without secrets: package credential keeps those.
+//
 // An *export* of a space is JSON lines under zstd, read at one revision with the caller's rights.
 // Left out are what the center makes or decides by itself, mirrors, Events, Leases, and what has
 // ended.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel/output"
 )
 
 // exportPage is how many objects are read at once, and so held in memory.
@@ -27,6 +28,7 @@ type ExportOptions struct {
 	Kubeconfig string
 	Name       string
 	File       string // must not exist
+	Progress   *Progress
 	Out        io.Writer
 }
 
@@ -74,6 +76,7 @@ func ExportSpace(ctx context.Context, o ExportOptions) (err error) {
 	if err != nil {
 		return err
 	}
+	o.Progress.Step("looking for what %d kinds of space %s have", len(api.kinds), o.Name)
 	revision, err := api.revision(ctx)
 	if err != nil {
 		return err
@@ -89,11 +92,15 @@ func ExportSpace(ctx context.Context, o ExportOptions) (err error) {
 	}
 	for _, k := range api.kinds {
 		if err == nil {
+			if w.n > 0 {
+				o.Progress.Count("objects written", w.n, 0)
+			}
 			err = api.export(ctx, k, revision, w)
 		}
 	}
+	o.Progress.Done()
 	if err := w.finish(err); err != nil {
-		return fmt.Errorf("export space %s: %w", o.Name, err)
+		return fmt.Errorf("export space %s: %w", o.Name, output.Full(err, "-o"))
 	}
 	_, err = fmt.Fprintf(o.Out, "%s holds the %d objects of space %q at revision %s, Secrets among them.\n"+
 		"Import it into another center:  skerry space import %s -f %s --kubeconfig OTHER\n%s", o.File, w.n, o.Name,

@@ -29,6 +29,8 @@ var leftOut = map[schema.GroupResource]bool{
 	{Group: "coordination.k8s.io", Resource: "leases"}:                 true,
 	{Group: "multicluster.x-k8s.io", Resource: "placementdecisions"}:   true,
 	{Group: v1alpha1.GroupVersion.Group, Resource: "combinedstatuses"}: true,
+	{Group: v1alpha1.GroupVersion.Group, Resource: "upsyncs"}:          true,
+	{Group: v1alpha1.GroupVersion.Group, Resource: "bindings"}:         true,
 }
 
 // stages are what has to be there before other kinds; what is not named comes between the first and
@@ -112,13 +114,19 @@ func exportKinds(d discovery.DiscoveryInterface) ([]exportKind, error) {
 // isExported leaves out what the center makes by itself, what only shows a site, and what is going.
 func isExported(gr schema.GroupResource, o *unstructured.Unstructured) bool {
 	_, mirror := o.GetAnnotations()[v1alpha1.AnnotationReportedFrom]
+	_, offered := o.GetAnnotations()[v1alpha1.AnnotationOfferedBy]
 	switch {
-	case mirror || o.GetDeletionTimestamp() != nil:
+	case mirror || offered || o.GetDeletionTimestamp() != nil:
 		return false
+	case v1alpha1.IsOfSystem(gr.Group, gr.Resource, o.GetNamespace(), o.GetName()):
+		data, _, _ := unstructured.NestedMap(o.Object, "data")
+		return len(data) > 0 // somebody has put it there
+	case gr == schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "placements"}:
+		return !v1alpha1.IsPolicy(o.GetName())
 	case gr == schema.GroupResource{Resource: "configmaps"}:
 		return o.GetName() != "kube-root-ca.crt"
 	case gr == schema.GroupResource{Group: "batch", Resource: "jobs"}, gr == schema.GroupResource{Resource: "pods"}:
-		return !hasEnded(o)
+		return !hasEnded(o) && o.GetAnnotations()[v1alpha1.AnnotationHook] == "" // a hook is of a move at this center
 	case gr == schema.GroupResource{Resource: "secrets"}:
 		kind, _, _ := unstructured.NestedString(o.Object, "type")
 		return kind != "kubernetes.io/service-account-token" // worth nothing under another issuer

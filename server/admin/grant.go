@@ -22,11 +22,19 @@ var grantable = []string{"view", "edit", "admin", "cluster-admin"}
 type GrantOptions struct {
 	Kubeconfig string
 	Space      string
-	User       string
-	Role       string
-	Namespace  string // empty means all
-	DryRun     bool
-	Out        io.Writer
+	// User or Group, of an OIDC provider, is whose rights are changed.
+	User, Group string
+	Role        string
+	Namespace   string // empty means all
+	DryRun      bool
+	Out         io.Writer
+}
+
+func (o GrantOptions) subject() subject {
+	if o.Group != "" {
+		return subject{o.Group, true}
+	}
+	return subject{name: o.User}
 }
 
 func (o GrantOptions) suffix() string {
@@ -42,13 +50,13 @@ func GrantSpace(ctx context.Context, o GrantOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := u.grant(ctx, o.User, o.Role, o.Namespace); err != nil {
+	if err := u.grant(ctx, o.subject(), o.Role, o.Namespace); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(
 		o.Out,
 		"%s of space %s has the role %s%s%s.\n",
-		o.User,
+		o.subject(),
 		o.Space,
 		o.Role,
 		within(o.Namespace),
@@ -66,17 +74,17 @@ func within(ns string) string {
 
 // grant binds the user to the role, and then takes away the other roles that they were granted in
 // the same namespace, or in all. What others have bound stays.
-func (u *users) grant(ctx context.Context, user, role, ns string) error {
+func (u *users) grant(ctx context.Context, user subject, role, ns string) error {
 	if !slices.Contains(grantable, role) {
 		return Usage("--role %q: use %s", role, strings.Join(grantable, ", "))
 	}
-	if strings.HasPrefix(user, "system:") {
-		return Usage("--user %q: names that begin with system: are Kubernetes' own", user)
+	if err := checkSubject(user); err != nil {
+		return err
 	}
 	new := binding{role: rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: role},
-		subjects: []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user}}}
-	new.Name, new.Namespace = bindingName(user, role), ns
-	new.Labels = map[string]string{v1alpha1.LabelUser: userLabel(user)}
+		subjects: []rbacv1.Subject{user.rbac()}}
+	new.Name, new.Namespace = bindingName(user.key(), role), ns
+	new.Labels = map[string]string{v1alpha1.LabelUser: userLabel(user.key())}
 	all, err := u.bindings(ctx)
 	if err != nil {
 		return err
@@ -145,14 +153,15 @@ func RevokeSpace(ctx context.Context, o GrantOptions) error {
 	if err != nil {
 		return err
 	}
-	known, others, err := u.revoke(ctx, o.User)
+	known, others, err := u.revoke(ctx, o.subject())
 	switch {
 	case err != nil:
 		return err
 	case !known && len(others) == 0:
-		return fmt.Errorf("space %q has no user %q; see: skerry space users %s", o.Space, o.User, o.Space)
+		return fmt.Errorf("space %q has no %s %q; see: skerry space users %s", o.Space,
+			strings.ToLower(o.subject().kind()), o.subject().name, o.Space)
 	case known:
-		fmt.Fprintf(o.Out, "%s was revoked in space %s%s.\n", o.User, o.Space, o.suffix())
+		fmt.Fprintf(o.Out, "%s was revoked in space %s%s.\n", o.subject(), o.Space, o.suffix())
 	}
 	if len(others) == 0 {
 		return nil
@@ -162,11 +171,11 @@ func RevokeSpace(ctx context.Context, o GrantOptions) error {
 		names = append(names, b.String())
 	}
 	return fmt.Errorf("%s still has rights in space %s, by what skerry did not grant: %s; take those away with kubectl",
-		o.User, o.Space, strings.Join(names, ", "))
+		o.subject(), o.Space, strings.Join(names, ", "))
 }
 
 // revoke reports whether there was anything to take, and the bindings of others that name the user.
-func (u *users) revoke(ctx context.Context, user string) (known bool, others []binding, err error) {
+func (u *users) revoke(ctx context.Context, user subject) (known bool, others []binding, err error) {
 	all, err := u.bindings(ctx)
 	if err != nil {
 		return false, nil, err
@@ -176,11 +185,11 @@ func (u *users) revoke(ctx context.Context, user string) (known bool, others []b
 		return false, nil, err
 	}
 	for _, a := range accounts { // first, because it ends what was handed out
-		if a.Name != user {
+		if user.isGroup || a.Name != user.name {
 			continue
 		}
 		known = true
-		err := u.api.CoreV1().ServiceAccounts(a.Namespace).Delete(ctx, user, metav1.DeleteOptions{DryRun: u.dry})
+		err := u.api.CoreV1().ServiceAccounts(a.Namespace).Delete(ctx, user.name, metav1.DeleteOptions{DryRun: u.dry})
 		if err != nil && !apierrors.IsNotFound(err) {
 			return known, nil, fmt.Errorf("delete the account of %s in space %s: %w", user, u.space, err)
 		}

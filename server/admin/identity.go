@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -14,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -29,6 +31,8 @@ type KubeconfigOptions struct {
 	Role       string // empty means the one that the user has, else defaultRole
 	Namespace  string // the only one in which the role counts; empty means all
 	TTL        time.Duration
+	// Renewable lets the holder renew the token until the user is revoked.
+	Renewable bool
 	// ByHost names the space by its own host instead of by a path.
 	ByHost bool
 	// At names the targets, with slashes between them, whose live view is wanted in place of the
@@ -72,23 +76,18 @@ func SpaceKubeconfig(ctx context.Context, o KubeconfigOptions) error {
 	if err != nil {
 		return err
 	}
-	host := ""
-	if o.ByHost {
-		if host, err = c.hostURL(ctx, o.Space); err != nil {
-			return err
-		}
-	}
 	token, err := u.identity(ctx, o)
 	if err != nil {
 		return err
 	}
-	config, err := c.forToken(o.Space, o.At, o.Namespace, o.User, token.Status.Token)
+	config, err := c.forUser(o.Space, o.At, o.Namespace, o.User, &clientcmdapi.AuthInfo{Token: token.Status.Token})
 	if err != nil {
 		return err
 	}
 	if o.ByHost {
-		cluster := config.Clusters[contextAt(o.Space, o.At)]
-		cluster.Server, cluster.TLSServerName = urlAt(host, o.At), ""
+		if err := c.byHost(ctx, o, config); err != nil {
+			return err
+		}
 	}
 	return o.write(config, token.Status.ExpirationTimestamp.Time)
 }
@@ -104,10 +103,17 @@ func mayReplace(file, context string) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("-o %s: this file is no kubeconfig; name another one: %w", file, err)
+	case len(old.Contexts) == 0 && !isEmpty(file):
+		return fmt.Errorf("-o %s: this file is no kubeconfig; name another one", file)
 	case len(old.Contexts) > 1 || len(old.Contexts) == 1 && old.Contexts[context] == nil:
 		return fmt.Errorf("-o %s: this file has other contexts than %q; name another one", file, context)
 	}
 	return nil
+}
+
+func isEmpty(file string) bool {
+	info, err := os.Stat(file)
+	return err == nil && info.Size() == 0
 }
 
 func (o KubeconfigOptions) write(config *clientcmdapi.Config, until time.Time) error {
@@ -122,13 +128,18 @@ func (o KubeconfigOptions) write(config *clientcmdapi.Config, until time.Time) e
 	if err := replaceFile(o.File, config); err != nil {
 		return err
 	}
+	renewed := ""
+	if o.Renewable {
+		renewed = " (skerry space use renews it)"
+	}
 	_, err := fmt.Fprintf(
 		o.Out,
-		"%s is for user %s of space %s, until %s. End it before:  skerry space revoke %[3]s --user %[2]s\n",
+		"%s is for user %s of space %s, until %s%s. End it before:  skerry space revoke %[3]s --user %[2]s\n",
 		o.File,
 		o.User,
 		o.Space,
-		until.Local().Format(time.DateTime),
+		until.UTC().Format(time.RFC3339),
+		renewed,
 	)
 	return err
 }
@@ -138,18 +149,23 @@ func (u *users) identity(ctx context.Context, o KubeconfigOptions) (*authenticat
 	if err := u.account(ctx, o.User); err != nil {
 		return nil, err
 	}
+	if o.Renewable {
+		if err := u.makeRenewable(ctx, o.User); err != nil {
+			return nil, err
+		}
+	}
 	role := o.Role
 	if role == "" {
 		all, err := u.bindings(ctx)
 		if err != nil {
 			return nil, err
 		}
-		if !slices.ContainsFunc(all, func(b binding) bool { return b.names(o.User) }) {
+		if !slices.ContainsFunc(all, func(b binding) bool { return b.names(subject{name: o.User}) }) {
 			role = defaultRole
 		}
 	}
 	if role != "" {
-		if err := u.grant(ctx, o.User, role, o.Namespace); err != nil {
+		if err := u.grant(ctx, subject{name: o.User}, role, o.Namespace); err != nil {
 			return nil, err
 		}
 	}
@@ -166,6 +182,17 @@ func (u *users) identity(ctx context.Context, o KubeconfigOptions) (*authenticat
 		return nil, fmt.Errorf("request a token for %s in space %s: %w", o.User, u.space, err)
 	}
 	return token, nil
+}
+
+// makeRenewable lets the user request tokens for their account themselves.
+func (u *users) makeRenewable(ctx context.Context, user string) error {
+	patch := fmt.Appendf(nil, `{"metadata":{"annotations":{%q:"true"}}}`, v1alpha1.AnnotationRenewable)
+	_, err := u.api.CoreV1().ServiceAccounts(v1alpha1.UsersNamespace).Patch(ctx, user, types.MergePatchType, patch,
+		metav1.PatchOptions{FieldManager: "skerry-cli"})
+	if err != nil {
+		return fmt.Errorf("let %s renew tokens in space %s: %w", user, u.space, err)
+	}
+	return nil
 }
 
 func (u *users) account(ctx context.Context, user string) error {

@@ -33,7 +33,9 @@ type ImportOptions struct {
 	Status bool
 	DryRun bool
 	Wait   time.Duration // for the space to be ready
-	Out    io.Writer
+	// Progress says how far it is.
+	Progress *Progress
+	Out      io.Writer
 }
 
 // ImportSpace makes a space of an exported one. The file is checked as a whole before anything is
@@ -47,6 +49,8 @@ func ImportSpace(ctx context.Context, o ImportOptions) error {
 	if err != nil {
 		return err
 	}
+	defer o.Progress.Done()
+	o.Progress.Step("checking %s", o.File)
 	plan, err := planImport(o.File)
 	if err != nil {
 		return err
@@ -56,13 +60,16 @@ func ImportSpace(ctx context.Context, o ImportOptions) error {
 		return err
 	}
 	if o.DryRun {
+		o.Progress.Done()
 		return c.describeImport(o, plan, begun)
 	}
 	if !begun {
+		o.Progress.Step("creating space %s", o.Name)
 		if err := c.beginImport(ctx, o, plan.header); err != nil {
 			return err
 		}
 	}
+	o.Progress.Step("writing %d objects", plan.objects)
 	i, err := c.newImporter(ctx, o, plan)
 	if err != nil {
 		return err
@@ -75,6 +82,7 @@ func ImportSpace(ctx context.Context, o ImportOptions) error {
 			err,
 		)
 	}
+	o.Progress.Done()
 	fmt.Fprintf(
 		o.Out,
 		"%d of %d objects of space %q are in space %q.\n",

@@ -160,7 +160,7 @@ func (i *importer) write(ctx context.Context, e exportedObject, o *unstructured.
 	}
 	switch {
 	case err == nil:
-		i.done.Add(1)
+		i.Progress.Count("objects written", int(i.done.Add(1)), i.plan.objects)
 		if i.plan.owners[was] {
 			i.mu.Lock()
 			i.owners[was] = made.GetUID()

@@ -31,7 +31,8 @@ func command(t *testing.T, serve http.HandlerFunc, line string) (string, error) 
 	}
 	var out bytes.Buffer
 	app := &cli.App{Name: "skerry", Writer: &out, ExitErrHandler: func(*cli.Context, error) {},
-		Commands: []*cli.Command{SpaceCommand(), StatusCommand(), TargetCommand()}}
+		Commands: []*cli.Command{SpaceCommand(), StatusCommand(), TargetCommand(), RenderCommand(),
+			ExplainCommand(), RebalanceCommand(), RolloutCommand()}}
 	err := app.RunContext(context.Background(),
 		FlagsFirst(app, append(strings.Fields("skerry "+line), "--kubeconfig", kubeconfig)))
 	return out.String(), err
@@ -48,22 +49,37 @@ func TestListFormats(t *testing.T) {
 			http.NotFound(w, r)
 			return
 		}
+		if r.URL.Query().Get("labelSelector") == "tier=none" {
+			fmt.Fprintf(w, `{"apiVersion":"skerry.dev/v1alpha1","kind":"%sList","metadata":{},"items":[]}`, kind)
+			return
+		}
 		fmt.Fprintf(w, `{"apiVersion":"skerry.dev/v1alpha1","kind":"%[1]sList","metadata":{},"items":[
 			{"apiVersion":"skerry.dev/v1alpha1","kind":"%[1]s","metadata":{"name":"one"},"status":%[2]s}]}`, kind, status)
 	}
 	for line, want := range map[string]string{
-		"space list":           "NAME READY URL AGE one Unknown <unknown>",
-		"space list -o table":  "NAME READY URL AGE one Unknown <unknown>",
-		"space list -o wide":   "NAME READY URL AGE OBJECTS DELETION-POLICY one Unknown <unknown> 7 Retain",
-		"space list -o name":   "space.skerry.dev/one",
-		"target list -o name":  "synctarget.skerry.dev/one",
-		"target list":          "NAME CONNECTED SYNCED KIND BELOW DESIRED APPLIED REFUSED LAST-SEEN VERSION TRANSPORT one",
-		"target list -o wide":  "LINK DOWN-TODAY UP-TODAY PENDING one",
-		"target list -o json":  `"kind": "SyncTargetList"`,
-		"target list -o yaml":  "kind: SyncTargetList",
-		"status -o table":      "one is not connected: its agent has not dialled yet",
-		"space list -o nosuch": `-o "nosuch": use table, wide, json, yaml or name`,
-		"target list -o xml":   `-o "xml": use table, wide, json, yaml or name`,
+		"space list":               "NAME READY URL AGE one Unknown <unknown>",
+		"space list -o table":      "NAME READY URL AGE one Unknown <unknown>",
+		"space list -o wide":       "NAME READY URL AGE OBJECTS DELETION-POLICY one Unknown <unknown> 7 Retain",
+		"space list -o name":       "space.skerry.dev/one",
+		"target list -o name":      "synctarget.skerry.dev/one",
+		"target list":              "NAME CONNECTED SYNCED KIND BELOW DESIRED APPLIED REFUSED LAST-SEEN VERSION TRANSPORT one",
+		"target list -o wide":      "LINK DOWN-TODAY UP-TODAY PENDING one",
+		"target list -o json":      `"kind": "SyncTargetList"`,
+		"target list -o yaml":      "kind: SyncTargetList",
+		"status -o table":          "one is not connected: its agent has not dialled yet",
+		"space list -l tier=none":  `No space has labels that match "tier=none". All spaces: skerry space list`,
+		"target list -l tier=none": `No site has labels that match "tier=none". All sites: skerry target list`,
+		"status -l tier=none":      `No site has labels that match "tier=none"`,
+		"status one -l a=b":        `-l selects among all sites: leave out "one"`,
+		"status -l a==b==c":        "write a label selector, such as region=eu,tier!=edge",
+		"space list -l ,":          "write a label selector",
+		"render web":               "name one object as RESOURCE/NAME, such as deployment/web; see: skerry render --help",
+		"render a/b/c":             "name one object as RESOURCE/NAME",
+		"explain placement web":    "name one object as RESOURCE/NAME, such as deployment/web; see: skerry explain placement --help",
+		"rebalance -o wide":        `-o "wide": use json or yaml`,
+		"target drain one -o name": `-o "name": use json or yaml`,
+		"space list -o nosuch":     `-o "nosuch": use table, wide, json, yaml or name`,
+		"target list -o xml":       `-o "xml": use table, wide, json, yaml or name`,
 	} {
 		out, err := command(t, serve, line)
 		if err != nil && !errors.Is(err, ErrUsage) {
@@ -85,6 +101,28 @@ func TestListFormats(t *testing.T) {
 	}
 	if err := PrintTokens(io.Discard, "xml", tokens); !errors.Is(err, ErrUsage) {
 		t.Errorf("token list -o xml: %v", err)
+	}
+}
+
+func TestCreateSpaceThatExists(t *testing.T) {
+	for deleted, want := range map[string]string{
+		"null":                   `space "shop" exists already; use it with: skerry space use shop`,
+		`"2026-01-01T00:00:00Z"`: `space "shop" is still being deleted: 3 objects are left; create it when it is gone`,
+	} {
+		out, err := command(t, func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			if r.Method == http.MethodPost {
+				w.WriteHeader(http.StatusConflict)
+				fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"AlreadyExists","code":409}`)
+				return
+			}
+			fmt.Fprintf(w, `{"apiVersion":"skerry.dev/v1alpha1","kind":"Space","metadata":{"name":"shop",
+				"deletionTimestamp":%s},"status":{"conditions":[{"type":"Deleting","status":"False",
+				"message":"3 objects are left"}]}}`, deleted)
+		}, "space create shop")
+		if got := out + text(err); !strings.Contains(got, want) {
+			t.Errorf("got %s\nwant %s", got, want)
+		}
 	}
 }
 

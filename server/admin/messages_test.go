@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -27,23 +28,25 @@ func TestMessages(t *testing.T) {
 		"contexts":[{"name":"root","context":{"cluster":"c","user":"u"}}],"users":[{"name":"u","user":{}}]}`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	refused := "cannot reach center " + gone + " (context root): connection refused"
+	refused := "cannot reach center " + gone + " (context root): connection refused; " +
+		"is this its address, and does it run? There see: systemctl status skerry-center"
 	long := strings.Repeat("a", 64)
 	name := `: use lower-case letters, digits and '-', at most 63`
 	for line, want := range map[string]string{
-		"space create Shop_1":          `space name "Shop_1"` + name,
-		"space create " + long:         `space name "` + long + `"` + name,
-		"space create a.b":             `space name "a.b"` + name,
-		"space create root":            `space name "root": it is the admin's own space and always exists; use another name`,
-		"space create shop":            refused,
-		"space import Shop_1 -f file":  `space name "Shop_1"` + name,
-		"space list":                   refused,
-		"space users shop":             refused,
-		"status":                       refused,
-		"target accept lisbon":         refused,
-		"target remove lisbon":         refused,
-		"space create":                 "skerry space create needs one argument, the name of the space; see: skerry space create --help",
-		"status --kubeconfig nosuch.k": "read kubeconfig nosuch.k: open nosuch.k: no such file or directory",
+		"space create Shop_1":         `space name "Shop_1"` + name,
+		"space create " + long:        `space name "` + long + `"` + name,
+		"space create a.b":            `space name "a.b"` + name,
+		"space create root":           `space name "root": it is the admin's own space and always exists; use another name`,
+		"space create shop":           refused,
+		"space import Shop_1 -f file": `space name "Shop_1"` + name,
+		"space list":                  refused,
+		"space users shop":            refused,
+		"status":                      refused,
+		"target accept lisbon":        refused,
+		"target remove lisbon":        refused,
+		"space create":                "the name of the space is required; see: skerry space create --help",
+		"status --kubeconfig nosuch.k": "read kubeconfig nosuch.k: open nosuch.k: no such file or directory; " +
+			"name another with --kubeconfig FILE or KUBECONFIG",
 	} {
 		words := append([]string{"skerry"}, strings.Fields(line)...)
 		if !strings.Contains(line, "--kubeconfig") {
@@ -54,6 +57,10 @@ func TestMessages(t *testing.T) {
 		if got := text(Plain(app.RunContext(context.Background(), FlagsFirst(app, words)))); got != want {
 			t.Errorf("skerry %s\n got %s\nwant %s", line, got, want)
 		}
+	}
+	denied := &fs.PathError{Op: "open", Path: "k", Err: fs.ErrPermission}
+	if got := text(wrapRead("k", denied)); !strings.Contains(got, "; its owner may read it (sudo), or name another with --kubeconfig FILE or KUBECONFIG") {
+		t.Errorf("another user's kubeconfig: %s", got)
 	}
 	err = confirm(AcceptOptions{In: strings.NewReader("y")}, 1)
 	if text(err) != "not a terminal: add --yes or --dry-run" || !errors.Is(err, ErrUsage) {

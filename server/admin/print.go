@@ -1,12 +1,12 @@
 package admin
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/urfave/cli/v2"
-	"sigs.k8s.io/yaml"
+
+	"skerry.dev/skerry/tunnel/output"
 )
 
 // listFormats are what -o takes where a list is printed.
@@ -20,6 +20,31 @@ func isTable(output string) (table, wide bool) {
 	return output == "" || output == "table" || output == "wide", output == "wide"
 }
 
+// dataFormats are what -o takes where a command prints what it did, and no list.
+const dataFormats = "json or yaml"
+
+// DataFlag is -o of a command that prints what it did.
+func DataFlag() cli.Flag { return OutputFlag(dataFormats) }
+
+// PrintVersion prints the version of the program, and of what it was built.
+func PrintVersion(w io.Writer, output, version, commit string) error {
+	if err := checkDataOutput(output); err != nil {
+		return err
+	}
+	if output == "" {
+		_, err := fmt.Fprintf(w, "skerry %s (commit %s)\n", version, commit)
+		return err
+	}
+	return printData(w, output, map[string]string{"version": version, "commit": commit}, nil)
+}
+
+func checkDataOutput(output string) error {
+	if output != "" && output != "json" && output != "yaml" {
+		return Usage("-o %q: use %s", output, dataFormats)
+	}
+	return nil
+}
+
 func checkListOutput(output string) error {
 	if table, _ := isTable(output); !table && output != "json" && output != "yaml" && output != "name" {
 		return Usage("-o %q: use %s", output, listFormats)
@@ -29,26 +54,17 @@ func checkListOutput(output string) error {
 
 // printData prints what a list has for a program: names one a line, or all of it as JSON or YAML.
 // Everything else is a usage error.
-func printData(w io.Writer, output string, data any, names func() []string) error {
-	switch output {
-	case "name":
+func printData(w io.Writer, format string, data any, names func() []string) error {
+	if format == "name" {
 		for _, name := range names() {
 			if _, err := fmt.Fprintln(w, name); err != nil {
 				return err
 			}
 		}
 		return nil
-	case "json":
-		e := json.NewEncoder(w)
-		e.SetIndent("", "    ")
-		return e.Encode(data)
-	case "yaml":
-		text, err := yaml.Marshal(data)
-		if err != nil {
-			return err
-		}
-		_, err = w.Write(text)
+	}
+	if printed, err := output.Print(w, format, data); printed {
 		return err
 	}
-	return checkListOutput(output)
+	return checkListOutput(format)
 }

@@ -33,6 +33,7 @@ func removeCommand() *cli.Command {
 				Force:      c.Bool("force"),
 				DryRun:     c.Bool("dry-run"),
 				Wait:       c.Duration("wait"),
+				Progress:   NewProgress(c),
 				Out:        c.App.Writer,
 			},
 		)
@@ -46,7 +47,8 @@ func removeCommand() *cli.Command {
 			&cli.BoolFlag{Name: "clean", Usage: "remove everything that was placed there first"},
 			&cli.BoolFlag{Name: "force", Usage: "do not wait for a site that does not answer; what runs there stays"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},
-			&cli.DurationFlag{Name: "wait", Value: time.Minute, Usage: "how long to wait until it is removed"}),
+			WaitFlag(time.Minute, "how long to wait until it is removed"),
+			QuietFlag()),
 	}
 }
 
@@ -58,6 +60,7 @@ type RemoveOptions struct {
 	Force      bool
 	DryRun     bool
 	Wait       time.Duration
+	Progress   *Progress
 	Out        io.Writer
 }
 
@@ -127,9 +130,10 @@ func RemoveTarget(ctx context.Context, o RemoveOptions) error {
 var errStillThere = errors.New("not removed yet")
 
 func (c *center) awaitRemoved(ctx context.Context, o RemoveOptions, uid types.UID) error {
-	gone, why := c.awaitGone(ctx, syncTargets, o.Name, uid, o.Wait, v1alpha1.ConditionDetaching)
+	gone, why := c.awaitGone(ctx, syncTargets, o.Name, uid, o.Wait, v1alpha1.ConditionDetaching, o.Progress)
 	if !gone {
-		return fmt.Errorf("%w: site %s: %s", errStillThere, o.Name, why)
+		return fmt.Errorf("%w after %s: site %s: %s; it goes on by itself, and --force does not wait for the site",
+			errStillThere, o.Wait, o.Name, why)
 	}
 	_, err := fmt.Fprintf(o.Out, "synctarget.skerry.dev/%s removed\n", o.Name)
 	return err

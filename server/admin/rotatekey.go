@@ -25,6 +25,7 @@ func RotateEncryptionKeyCommand() *cli.Command {
 				Kubeconfig: c.String("kubeconfig"),
 				DryRun:     c.Bool("dry-run"),
 				Wait:       c.Duration("wait"),
+				Progress:   NewProgress(c),
 				Out:        c.App.Writer,
 			},
 		)
@@ -33,11 +34,8 @@ func RotateEncryptionKeyCommand() *cli.Command {
 		Usage: "encrypt everything that the center stores anew, with a new key where the key file is the center's own",
 		Flags: ClientFlags(
 			&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},
-			&cli.DurationFlag{
-				Name:  "wait",
-				Value: 10 * time.Minute,
-				Usage: "how long to wait until it is done; the center goes on by itself",
-			},
+			WaitFlag(10*time.Minute, "how long to wait until it is done; the center goes on by itself"),
+			QuietFlag(),
 		)}
 }
 
@@ -46,6 +44,7 @@ type RotateKeyOptions struct {
 	Kubeconfig string
 	DryRun     bool
 	Wait       time.Duration
+	Progress   *Progress
 	Out        io.Writer
 }
 
@@ -63,6 +62,8 @@ func RotateEncryptionKey(ctx context.Context, o RotateKeyOptions) error {
 		_, err := fmt.Fprintln(o.Out, "A new encryption key would be asked for (dry run).")
 		return err
 	}
+	o.Progress.Step("asked for; waiting until the center has encrypted everything anew")
+	defer o.Progress.Done()
 	end := time.Now().Add(o.Wait)
 	for time.Now().Before(end) {
 		m, err := c.root.Resource(
@@ -76,6 +77,7 @@ func RotateEncryptionKey(ctx context.Context, o RotateKeyOptions) error {
 		)
 		if err == nil {
 			if data, _, _ := unstructured.NestedStringMap(m.Object, "data"); data[v1alpha1.EncryptionDoneKey] == request {
+				o.Progress.Done()
 				_, err := fmt.Fprintf(
 					o.Out,
 					"%s values were encrypted anew; these keys encrypt now: %s\nBack the center up again: "+

@@ -5,15 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sort"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -43,8 +41,11 @@ type CreateSpaceOptions struct {
 
 // CreateSpace creates a Space and waits until it is ready.
 func CreateSpace(ctx context.Context, o CreateSpaceOptions) error {
-	if err := checkSpaceName(o.Name); err != nil {
+	if err := errors.Join(checkSpaceName(o.Name), checkObjectOutput(o.Output)); err != nil {
 		return err
+	}
+	if o.Count < 0 {
+		return Usage("--default-targets %d: write a number from 0; see: skerry space create --help", o.Count)
 	}
 	c, err := open(o.Kubeconfig)
 	if err != nil {
@@ -65,7 +66,7 @@ func CreateSpace(ctx context.Context, o CreateSpaceOptions) error {
 	}
 	made, err := c.root.Resource(spaces).Create(ctx, obj, create)
 	if apierrors.IsAlreadyExists(err) {
-		return fmt.Errorf("space %q exists already; use it with: skerry space use %s", o.Name, o.Name)
+		return c.spaceExists(ctx, o.Name)
 	} else if err != nil {
 		return fmt.Errorf("create space: %w", err)
 	}
@@ -83,9 +84,20 @@ func CreateSpace(ctx context.Context, o CreateSpaceOptions) error {
 	}
 	fmt.Fprintf(o.Out, "space.skerry.dev/%s created%s\n", o.Name, suffix)
 	if !o.DryRun {
-		fmt.Fprintf(o.Out, "Its kube API: %s\nUse it:       skerry space use %s\n", c.spaceURL(o.Name), o.Name)
+		fmt.Fprintf(o.Out, "Its kube API: %s\nUse it:       skerry space use %s\n", c.publicURL(o.Name), o.Name)
 	}
 	return nil
+}
+
+// spaceExists returns why a space cannot be created: one of its name exists, or has not gone yet.
+func (c *center) spaceExists(ctx context.Context, name string) error {
+	obj, err := c.root.Resource(spaces).Get(ctx, name, metav1.GetOptions{})
+	if err != nil || obj.GetDeletionTimestamp() == nil {
+		return fmt.Errorf("space %q exists already; use it with: skerry space use %s", name, name)
+	}
+	_, left := condition(obj.Object, v1alpha1.ConditionDeleting)
+	return fmt.Errorf("space %q is still being deleted: %s; create it when it is gone, see: kubectl describe space %s",
+		name, orElse(left, "its objects are going"), name)
 }
 
 // checkSpaceName refuses names that the center would refuse, before anything is asked.
@@ -125,13 +137,45 @@ func (c *center) waitReady(ctx context.Context, name string, wait time.Duration)
 type ListOptions struct {
 	Kubeconfig string
 	Output     string // "", or one of listFormats
+	Selector   string // of labels, "" for all
 	Out        io.Writer
+}
+
+// check refuses options that no list has.
+func (o ListOptions) check() error {
+	if _, err := labels.Parse(o.Selector); err != nil {
+		return Usage("-l %q: %s; write a label selector, such as region=eu,tier!=edge", o.Selector, err)
+	}
+	return checkListOutput(o.Output)
 }
 
 // ListSpaces prints the spaces; wide, also what they hold and what deleting them does.
 func ListSpaces(ctx context.Context, o ListOptions) error {
-	list, err := listRoot(ctx, o, spaces)
-	if err != nil || list == nil {
+	if err := o.check(); err != nil {
+		return err
+	}
+	c, err := open(o.Kubeconfig)
+	if err != nil {
+		return err
+	}
+	all, err := c.listAll(ctx, spaces, selection{labels: o.Selector})
+	if err != nil {
+		return err
+	}
+	if table, _ := isTable(o.Output); !table {
+		return printData(o.Out, o.Output, all.UnstructuredContent(), func() (names []string) {
+			for i := range all.Items {
+				names = append(names, "space.skerry.dev/"+all.Items[i].GetName())
+			}
+			return names
+		})
+	}
+	if len(all.Items) == 0 {
+		text := "There is no space yet. Make one with: skerry space create NAME"
+		if o.Selector != "" {
+			text = fmt.Sprintf("No space has labels that match %q. All spaces: skerry space list", o.Selector)
+		}
+		_, err := fmt.Fprintln(o.Out, text)
 		return err
 	}
 	w := tabwriter.NewWriter(o.Out, 0, 8, 3, ' ', 0)
@@ -141,7 +185,7 @@ func ListSpaces(ctx context.Context, o ListOptions) error {
 		fmt.Fprint(w, "\tOBJECTS\tDELETION-POLICY")
 	}
 	fmt.Fprintln(w)
-	for _, s := range list {
+	for _, s := range all.Items {
 		ready, _ := condition(s.Object, v1alpha1.ConditionReady)
 		u, _, _ := unstructured.NestedString(s.Object, "status", "url")
 		fmt.Fprintf(w, "%s\t%s\t%s\t%s", s.GetName(), orElse(ready, "Unknown"), u, age(s.GetCreationTimestamp()))
@@ -156,56 +200,6 @@ func ListSpaces(ctx context.Context, o ListOptions) error {
 		fmt.Fprintln(w)
 	}
 	return w.Flush()
-}
-
-// listRoot lists a kind of root, sorted by name, or prints it and returns nil when the caller asked
-// for json, yaml or names.
-func listRoot(
-	ctx context.Context,
-	o ListOptions,
-	kind schema.GroupVersionResource,
-) ([]unstructured.Unstructured, error) {
-	if err := checkListOutput(o.Output); err != nil {
-		return nil, err
-	}
-	c, err := open(o.Kubeconfig)
-	if err != nil {
-		return nil, err
-	}
-	list, err := c.root.Resource(kind).List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", kind.Resource, err)
-	}
-	sort.Slice(list.Items, func(i, j int) bool { return list.Items[i].GetName() < list.Items[j].GetName() })
-	if table, _ := isTable(o.Output); table {
-		return list.Items, nil
-	}
-	return nil, printData(o.Out, o.Output, list.UnstructuredContent(), func() (names []string) {
-		for _, s := range list.Items {
-			names = append(names, strings.TrimSuffix(kind.Resource, "s")+".skerry.dev/"+s.GetName())
-		}
-		return names
-	})
-}
-
-// UseSpace adds a context for the space, or its view at a path of targets, to the caller's
-// kubeconfig and makes it current.
-func UseSpace(ctx context.Context, kubeconfig, name, at string, out io.Writer) error {
-	if err := checkAt(at); err != nil {
-		return err
-	}
-	c, err := open(kubeconfig)
-	if err != nil {
-		return err
-	}
-	if err := c.mustExist(ctx, name); err != nil {
-		return err
-	}
-	if err := c.use(name, at); err != nil {
-		return err
-	}
-	fmt.Fprintf(out, "Switched to space %q (context %q in %s).\n", name, contextAt(name, at), c.path)
-	return nil
 }
 
 // hostURL is the URL of a space at its own host.
@@ -279,11 +273,20 @@ func age(t metav1.Time) string {
 	return duration.HumanDuration(time.Since(t.Time))
 }
 
+// checkObjectOutput refuses an output that printObject does not know, before anything is changed.
+func checkObjectOutput(output string) error {
+	switch output {
+	case "", "name", "json", "yaml":
+		return nil
+	}
+	return Usage("-o %q: use name, json or yaml", output)
+}
+
 func printObject(w io.Writer, format, prefix string, obj map[string]any) error {
 	switch format {
 	case "name", "json", "yaml":
 		name, _, _ := unstructured.NestedString(obj, "metadata", "name")
 		return printData(w, format, obj, func() []string { return []string{prefix + name} })
 	}
-	return fmt.Errorf("unknown output format %q: use name, json or yaml", format)
+	return checkObjectOutput(format)
 }

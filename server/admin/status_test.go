@@ -1,148 +1,245 @@
 package admin
 
 import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/watch"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// site is a SyncTarget with conditions, written "Type=Status/Reason: message".
-func site(name string, lastSeen time.Time, conditions ...string) *v1alpha1.SyncTarget {
-	t := &v1alpha1.SyncTarget{ObjectMeta: metav1.ObjectMeta{Name: name}}
-	if !lastSeen.IsZero() {
-		t.Status.LastSeen = &metav1.Time{Time: lastSeen}
-	}
-	for _, text := range conditions {
-		kind, rest, _ := strings.Cut(text, "=")
-		status, rest, _ := strings.Cut(rest, "/")
-		reason, message, _ := strings.Cut(rest, ": ")
-		t.Status.Conditions = append(
-			t.Status.Conditions,
-			metav1.Condition{Type: kind, Status: metav1.ConditionStatus(status), Reason: reason, Message: message},
-		)
-	}
-	return t
+// fleetCenter answers as a center with some sites, two a page, and tells watchers of changes.
+type fleetCenter struct {
+	mu      sync.Mutex
+	expires int      // so many times the second page is too old
+	sites   []string // as JSON
+	changes chan string
 }
 
-func TestLastSeenColumn(t *testing.T) {
-	now := time.Now()
-	for _, c := range []struct {
-		site *v1alpha1.SyncTarget
-		want string
-	}{
-		{site("a", now.Add(-50*time.Second), "Connected=True/SessionOpen"), "True now"},
-		{site("a", now.Add(time.Hour), "Connected=True/SessionOpen"), "True now"},
-		{site("a", now.Add(-20*time.Second), "Connected=True/Silent"), "Silent 20s 20s ago"},
-		{site("a", now.Add(-3*time.Minute), "Connected=False/NoSession"), "False 3m ago"},
-		{site("a", now.Add(time.Hour), "Connected=False/NoSession"), "False 0s ago"},
-		{site("a", time.Time{}), "Unknown never"},
+func siteJSON(name, connected string) string {
+	return fmt.Sprintf(`{"apiVersion":"skerry.dev/v1alpha1","kind":"SyncTarget","metadata":{"name":%q,
+		"creationTimestamp":"2026-01-02T03:04:05Z"},"status":{"lastSeen":"2026-01-02T03:05:05Z","objects":3,"applied":3,"conditions":[
+		{"type":"Connected","status":%q,"reason":"NoSession","message":"no session. On the site see: its log"}],
+		"moves":[{"object":"shop/core/namespaces/_/web","from":["a"],"to":["b"],"phase":"Waiting","message":"b is late"}]}}`,
+		name, connected)
+}
+
+func (c *fleetCenter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("Content-Type", "application/json")
+	list := func(kind, version string, items []string, more string) {
+		fmt.Fprintf(w, `{"apiVersion":%q,"kind":"%sList","metadata":{"resourceVersion":"7","continue":%q},"items":[%s]}`,
+			version, kind, more, strings.Join(items, ","))
+	}
+	switch path := r.URL.Path; {
+	case r.URL.Query().Get("watch") != "":
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		for {
+			select {
+			case <-r.Context().Done():
+				return
+			case text := <-c.changes:
+				fmt.Fprintln(w, strings.Join(strings.Fields(text), " "))
+				w.(http.Flusher).Flush()
+			}
+		}
+	case strings.HasSuffix(path, "/synctargets"):
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if name, one := strings.CutPrefix(r.URL.Query().Get("fieldSelector"), "metadata.name="); one {
+			list("SyncTarget", "skerry.dev/v1alpha1", slices.DeleteFunc(slices.Clone(c.sites), func(s string) bool {
+				return !strings.Contains(s, `"name":"`+name+`"`)
+			}), "")
+		} else if from := r.URL.Query().Get("continue"); from != "" && c.expires > 0 {
+			c.expires--
+			w.WriteHeader(http.StatusGone)
+			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"Expired","code":410}`)
+		} else if from != "" {
+			list("SyncTarget", "skerry.dev/v1alpha1", c.sites[2:], "")
+		} else if len(c.sites) > 2 {
+			list("SyncTarget", "skerry.dev/v1alpha1", c.sites[:2], "next")
+		} else {
+			list("SyncTarget", "skerry.dev/v1alpha1", c.sites, "")
+		}
+	case strings.HasSuffix(path, "/spaces"):
+		list("Space", "skerry.dev/v1alpha1", []string{`{"apiVersion":"skerry.dev/v1alpha1","kind":"Space",
+			"metadata":{"name":"shop"},"status":{"conditions":[{"type":"WithinQuota","status":"False","message":"9 of 9"}]}}`}, "")
+	case strings.HasPrefix(path, "/clusters/shop/") && r.URL.Query().Get("fieldSelector") == "reason=Moved":
+		list("Event", "v1", []string{`{"apiVersion":"v1","kind":"Event","metadata":{"name":"e","namespace":"default"},
+			"involvedObject":{"apiVersion":"v1","kind":"Namespace","name":"old"},"reason":"Moved",
+			"message":"ready on b, left a","lastTimestamp":"2026-01-02T03:04:05Z"}`}, "")
+	case strings.HasSuffix(path, "/events"):
+		list("Event", "v1", nil, "")
+	case path == "/readyz":
+		fmt.Fprint(w, "ok")
+	default:
+		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
+	}
+}
+
+func TestStatusViews(t *testing.T) {
+	c := &fleetCenter{sites: []string{siteJSON("a", "True"), siteJSON("b", "True"), siteJSON("paris", "False")}}
+	for line, want := range map[string][]string{
+		"status": {"a True Unknown cluster - 3 3 0 now", "paris is not connected: no session. On the site see: its log",
+			"shop/core/namespaces/_/web moves from a to b (Waiting): b is late"},
+		"status paris":          {"Site paris (cluster), joined", "Objects 3 desired: 3 applied", "do: on the site see: its log"},
+		"status paris -o json":  {`"kind": "SyncTarget"`, `"name": "paris"`},
+		"status paris -o name":  {"synctarget.skerry.dev/paris"},
+		"status -o name":        {"synctarget.skerry.dev/a synctarget.skerry.dev/b synctarget.skerry.dev/paris"},
+		"status -o json":        {`"kind": "SyncTargetList"`, `"name": "paris"`},
+		"status --tree":         {"center ok 2/3 -", "└─ paris cluster not connected (NoSession)"},
+		"status --tree -o yaml": {"kind: center", "state: not connected"},
+		"status --problems": {"paris is not connected: no session do: on the site see: its log",
+			"space shop has used up its quota: 9 of 9 do: delete objects there, or raise spec.quota"},
+		"status --problems -o json": {`"site": "paris"`, `"do": "on the site see: its log"`, `"space": "shop"`},
+		"status --moves": {"shop/core/namespaces/_/web a b Waiting - b is late",
+			"shop/core/namespaces/_/old a b Moved"},
+		"status --moves -o json":       {`"object": "shop/core/namespaces/_/old"`, `"ended": true`},
+		"status --moves --space bank":  {`there is no space "bank"`},
+		"status nowhere":               {`there is no site "nowhere"; see them with: skerry status`},
+		"status paris/store":           {"paris/store is below the relay paris", "skerry status store"},
+		"status --tree --moves":        {"--tree and --moves: give one of them"},
+		"status paris --tree":          {`--tree shows all sites: leave out "paris"`},
+		"status --moves -o name":       {"--moves has no names; use table, json or yaml"},
+		"status --space shop":          {"--space goes with --moves alone"},
+		"target list":                  {"paris False Unknown"},
+		"target list -o json":          {`"name": "paris"`},
+		"status paris -o nosuch":       {`-o "nosuch": use table`},
+		"status --problems -o nosuch ": {`-o "nosuch": use table`},
 	} {
-		if got := connection(c.site, now) + " " + lastSeen(c.site, now); got != c.want {
-			t.Errorf("%+v: %q, want %q", c.site.Status, got, c.want)
+		out, err := command(t, c.ServeHTTP, line)
+		got := strings.Join(strings.Fields(out+" "+text(err)), " ")
+		for _, w := range want {
+			if !strings.Contains(got, w) {
+				t.Errorf("skerry %s\n got %s\nwant %s", line, got, w)
+			}
+		}
+		if wrong := strings.Contains(line, "--problems") && !strings.Contains(line, "nosuch"); wrong != errors.Is(err, ErrProblems) {
+			t.Errorf("skerry %s: %v", line, err)
+		}
+	}
+	for _, line := range []string{"target list", "target list -o name"} {
+		c.expires = 2
+		out, err := command(t, c.ServeHTTP, line)
+		if n := strings.Count(out, "paris"); err != nil || n != 1 || strings.Count(out, "\n") > 4 {
+			t.Errorf("skerry %s, with pages that are too old: %v\n%s", line, err, out)
+		}
+	}
+	if _, err := command(t, http.NotFound, "status"); !strings.Contains(text(err), "is no Skerry center") {
+		t.Errorf("of something else: %v", err)
+	}
+	for code, want := range map[int]string{401: "root does not know these credentials",
+		403: "this needs more rights: use admin.kubeconfig", 429: "try again in a moment", 503: "journalctl -u skerry-center"} {
+		_, err := command(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", "application/json")
+			w.WriteHeader(code)
+			reason := map[int]string{401: "Unauthorized", 403: "Forbidden", 429: "TooManyRequests", 503: "ServiceUnavailable"}[code]
+			fmt.Fprintf(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":%q,"code":%d,
+				"message":"User x cannot list resource"}`, reason, code)
+		}, "status")
+		if got := text(Plain(err)); !strings.Contains(got, want) {
+			t.Errorf("%d: %s, want %s", code, got, want)
+		}
+	}
+	if out, err := command(t, (&fleetCenter{}).ServeHTTP, "status"); err != nil || strings.TrimSpace(out) != noSites {
+		t.Errorf("without sites: %v\n%s", err, out)
+	}
+}
+
+// lines collects what a watch writes.
+type lines struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.buf.Write(p)
+}
+
+func (l *lines) await(t *testing.T, want string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		l.mu.Lock()
+		got := l.buf.String()
+		l.mu.Unlock()
+		if strings.Contains(got, want) {
+			return
+		} else if time.Now().After(end) {
+			t.Fatalf("it never says %q:\n%s", want, got)
 		}
 	}
 }
 
-// Every condition that is False is told, once, and so is what is refused and what moves.
-func TestProblems(t *testing.T) {
-	now := time.Now()
-	paris := site(
-		"paris",
-		now.Add(-20*time.Second),
-		"Connected=True/Silent: nothing is heard",
-		"Synced=False/Forbidden: 403",
-		"TargetReachable=False/Forbidden: 403",
-		"StoreHealthy=False/DiskFull: the disk is full",
-		"ClockInSync=False/Behind: an hour",
-		"Novel=False/Strange: who knows",
-		"CertificateValid=True/Valid: fine",
-	)
-	paris.Status.Objects, paris.Status.Refused = 9, 3
-	paris.Status.Refusals = []v1alpha1.Refusal{{Object: "shop/configmaps/web/one", Reason: "Invalid", Message: "no"}}
-	move := v1alpha1.MoveUnderWay{
-		Object:  "shop/namespaces//web",
-		From:    []string{"paris"},
-		To:      []string{"rome"},
-		Since:   &metav1.Time{Time: now.Add(-time.Minute)},
-		Phase:   "Waiting",
-		Message: "rome is not ready",
+// A watch writes a line for each change, says when the center is away, goes on with it, and ends
+// without an error.
+func TestStatusWatch(t *testing.T) {
+	c := &fleetCenter{sites: []string{siteJSON("a", "True")}, changes: make(chan string)}
+	server := httptest.NewServer(c)
+	defer server.Close()
+	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
+	if err := os.WriteFile(kubeconfig, []byte(`{"apiVersion":"v1","kind":"Config","current-context":"root",
+		"clusters":[{"name":"c","cluster":{"server":"`+server.URL+`"}}],
+		"contexts":[{"name":"root","context":{"cluster":"c"}}]}`), 0o600); err != nil {
+		t.Fatal(err)
 	}
-	rome := site("rome", now, "Connected=True/SessionOpen", "Synced=True/UpToDate")
-	paris.Status.Moves, rome.Status.Moves = []v1alpha1.MoveUnderWay{move}, []v1alpha1.MoveUnderWay{move}
-	var found problems
-	for _, s := range []*v1alpha1.SyncTarget{paris, rome} {
-		found.of(s, now)
+	for _, output := range []string{"", "json"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		var out, problems lines
+		ended := make(chan error, 1)
+		go func() {
+			ended <- Status(ctx, StatusOptions{ListOptions: ListOptions{Kubeconfig: kubeconfig, Output: output, Out: &out},
+				Err: &problems, Watch: true})
+		}()
+		first, second := "Z a  True  Unknown", "Z a  False  Unknown"
+		if output == "json" {
+			first, second = `"status":"True"`, `"status":"False"`
+		}
+		out.await(t, first)
+		c.changes <- `{"type":"MODIFIED","object":` + siteJSON("a", "False") + `}`
+		out.await(t, second)
+		c.mu.Lock()
+		c.sites = []string{siteJSON("a", "False"), siteJSON("late", "True")}
+		c.mu.Unlock()
+		server.CloseClientConnections()
+		out.await(t, "late")
+		if output == "" {
+			out.await(t, "Z a is not connected: no session. On the site see: its log\n")
+		}
+		cancel()
+		if err := <-ended; err != nil || strings.Contains(problems.buf.String(), "context canceled") {
+			t.Errorf("-o %q: the watch ends with %v", output, err)
+		}
+		c.sites = []string{siteJSON("a", "True")}
 	}
-	want := []string{
-		"paris is silent for 20s: the link, or the machine, may be down; what runs there goes on",
-		"paris does not reach its cluster: 403",
-		"paris cannot keep what it is sent: the disk is full",
-		"paris has a clock that is wrong: an hour",
-		"paris has the condition Novel=False (Strange): who knows",
-		"paris refuses 3 of 9 objects:",
-		"  shop/configmaps/web/one (Invalid): no",
-		"  and 2 more",
-		"shop/namespaces//web moves from paris to rome since 60s (Waiting): rome is not ready",
+	gone := StatusOptions{ListOptions: ListOptions{Kubeconfig: kubeconfig, Out: &lines{}}, Err: &lines{}, Site: "nowhere", Watch: true}
+	if err := Status(t.Context(), gone); err == nil {
+		t.Error("a site that is not there is waited for")
 	}
-	if got := strings.Join(found.lines, "\n"); got != strings.Join(want, "\n") {
-		t.Errorf("got\n%s\nwant\n%s", got, strings.Join(want, "\n"))
+	server.Close()
+	if err := Status(t.Context(), gone); Plain(err) == nil || !strings.Contains(Plain(err).Error(), "cannot reach center") {
+		t.Errorf("a center that is away at the start: %v", err)
 	}
 }
 
-func TestLinkColumns(t *testing.T) {
-	now := time.Date(2026, 11, 21, 23, 59, 0, 0, time.UTC)
-	today := map[string]any{"date": "2026-11-21", "down": int64(1_234_567), "up": int64(999)}
-	for _, c := range []struct {
-		obj  map[string]any
-		want string
-	}{
-		{map[string]any{}, "\tlan\t0 B\t0 B\t0 B"},
-		{map[string]any{"spec": map[string]any{"link": map[string]any{"class": "metered"}},
-			"status": map[string]any{"bytesToday": today, "pendingBytes": int64(20_480)}}, "\tmetered\t1.23 MB\t999 B\t20.5 kB"},
-	} {
-		if got := linkColumns(c.obj, now); got != c.want {
-			t.Errorf("%q, want %q", got, c.want)
-		}
-	}
-	if got := linkColumns(
-		map[string]any{"status": map[string]any{"bytesToday": today}},
-		now.Add(time.Minute),
-	); got != "\tlan\t0 B\t0 B\t0 B" {
-		t.Errorf("yesterday's bytes are today's: %q", got)
+func TestTakeRefusesOtherObjects(t *testing.T) {
+	if err := take(map[string]v1alpha1.SyncTarget{}, wrongEvent()); err == nil {
+		t.Error("something else than a site is taken for one")
 	}
 }
 
-func TestBelowColumn(t *testing.T) {
-	relay := map[string]any{
-		"status": map[string]any{"below": map[string]any{"targets": int64(12), "connected": int64(9)}},
-	}
-	for _, c := range []struct {
-		obj       map[string]any
-		connected bool
-		want      string
-	}{
-		{relay, true, "9/12"},
-		{relay, false, "?/12"},
-		{map[string]any{"status": map[string]any{"below": map[string]any{"troubled": int64(3)}}}, true, "-"},
-		{map[string]any{}, true, "-"},
-	} {
-		if got := below(c.obj, c.connected); got != c.want {
-			t.Errorf("%v: %q, want %q", c.obj, got, c.want)
-		}
-	}
-}
-
-func TestNotReady(t *testing.T) {
-	for body, want := range map[string]string{
-		"ok": "",
-		"[+]ping ok\n[-]store failed: reason withheld\n[+]spaces ok\n[-]center failed: reason withheld\nreadyz check failed\n": "store, center",
-	} {
-		if got := failures(body); got != want {
-			t.Errorf("%q: %q, want %q", body, got, want)
-		}
-	}
-}
+func wrongEvent() watch.Event { return watch.Event{Type: watch.Added, Object: &v1alpha1.SyncTarget{}} }

@@ -43,12 +43,28 @@ func TargetCommand() *cli.Command {
 	)
 	return &cli.Command{
 		Name:  "target",
-		Usage: "list sites, let them go, keep them out, and confirm what they hold back",
+		Usage: "list, rename, cordon and drain sites, let them go, keep them out, and confirm what they hold back",
 		Subcommands: []*cli.Command{
 			{Name: "list", Usage: "list the sites; what is wrong with them says: skerry status",
-				Flags:  ClientFlags(ListFlag()),
+				Flags:  ClientFlags(ListFlag(), SelectorFlag()),
 				Action: func(c *cli.Context) error { return ListTargets(c.Context, listOptions(c)) }},
+			{
+				Name: "cordon", Usage: "mark a site as unschedulable: nothing new is placed there",
+				ArgsUsage: "NAME", Flags: flags, Action: named(Cordon),
+			},
+			{
+				Name: "uncordon", Usage: "mark a site as schedulable, and end its drain or its being out of service",
+				ArgsUsage: "NAME", Flags: flags, Action: named(Uncordon),
+			},
+			drainCommand(),
+			{
+				Name: "out-of-service",
+				Usage: "say that nothing runs at a site any more, so that what must not run twice starts elsewhere at once; " +
+					"uncordon takes it back",
+				ArgsUsage: "NAME", Flags: flags, Action: named(OutOfService),
+			},
 			acceptCommand(),
+			renameCommand(),
 			removeCommand(),
 			{
 				Name:      "revoke",
@@ -78,41 +94,70 @@ func (o TargetOptions) annotate(
 	ctx context.Context,
 	change func(has map[string]string) (wants map[string]any, said string, err error),
 ) error {
+	return o.change(ctx, func(t *unstructured.Unstructured) (map[string]any, string, error) {
+		wants, said, err := change(t.GetAnnotations())
+		return map[string]any{"metadata": map[string]any{"annotations": wants}}, said, err
+	})
+}
+
+// change changes a SyncTarget as it is now by a merge patch; a nil patch changes nothing. What change
+// returns as said is printed, unless the user asked for the object.
+func (o TargetOptions) change(
+	ctx context.Context,
+	change func(*unstructured.Unstructured) (patch map[string]any, said string, err error),
+) error {
+	if err := checkObjectOutput(o.Output); err != nil {
+		return err
+	}
 	c, err := open(o.Kubeconfig)
 	if err != nil {
 		return err
 	}
+	made, said, err := c.changeTarget(ctx, o.Name, o.DryRun, change)
+	if err != nil {
+		return err
+	}
+	return o.print(made, said)
+}
+
+func (c *center) changeTarget(
+	ctx context.Context, name string, dry bool,
+	change func(*unstructured.Unstructured) (patch map[string]any, said string, err error),
+) (made *unstructured.Unstructured, said string, err error) {
 	targets := c.root.Resource(syncTargets)
-	var made *unstructured.Unstructured
-	var said string
 	for range attempts {
-		target, err := targets.Get(ctx, o.Name, metav1.GetOptions{})
+		target, err := targets.Get(ctx, name, metav1.GetOptions{})
 		if apierrors.IsNotFound(err) {
-			return fmt.Errorf("there is no site %q; see them with: skerry status", o.Name)
+			return nil, "", fmt.Errorf("there is no site %q; see them with: skerry status", name)
 		} else if err != nil {
-			return fmt.Errorf("read the SyncTarget: %w", err)
+			return nil, "", fmt.Errorf("read the SyncTarget: %w", err)
 		}
-		var wants map[string]any
-		if wants, said, err = change(target.GetAnnotations()); err != nil {
-			return err
+		patch, said, err := change(target)
+		if err != nil || patch == nil {
+			return target, said, err
 		}
-		patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": wants,
-			"uid": target.GetUID(), "resourceVersion": target.GetResourceVersion()}})
+		meta, _ := patch["metadata"].(map[string]any)
+		if meta == nil {
+			meta = map[string]any{}
+			patch["metadata"] = meta
+		}
+		meta["uid"], meta["resourceVersion"] = target.GetUID(), target.GetResourceVersion()
+		body, err := json.Marshal(patch)
 		if err != nil {
-			return err
+			return nil, "", err
 		}
 		options := metav1.PatchOptions{}
-		if o.DryRun {
+		if dry {
 			options.DryRun = []string{metav1.DryRunAll}
 		}
-		made, err = targets.Patch(ctx, o.Name, types.MergePatchType, patch, options)
+		made, err = targets.Patch(ctx, name, types.MergePatchType, body, options)
 		if err == nil {
-			return o.print(made, said)
+			return made, said, nil
 		} else if !apierrors.IsConflict(err) {
-			return fmt.Errorf("change the SyncTarget: %w", err)
+			return nil, "", fmt.Errorf("change the SyncTarget: %w", err)
 		}
 	}
-	return fmt.Errorf("the SyncTarget %s was changed by others again and again; try again", o.Name)
+	return nil, "", fmt.Errorf("the SyncTarget %s was changed by others again and again; try again", name)
 }
 
 func (o TargetOptions) print(made *unstructured.Unstructured, said string) error {

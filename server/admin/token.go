@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -12,6 +13,8 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
 // RootConfig returns a client configuration for the root space of the center that the user means
@@ -21,7 +24,19 @@ func RootConfig(kubeconfig string) (*rest.Config, string, error) {
 	if err != nil {
 		return nil, "", err
 	}
-	return c.config, c.url.Scheme + "://" + c.url.Host, nil
+	parent, err := url.Parse(c.publicURL(v1alpha1.RootSpace))
+	if err != nil {
+		return nil, "", err
+	}
+	return c.config, parent.Scheme + "://" + parent.Host, nil
+}
+
+// CheckJoinOutput refuses an output that PrintJoin does not know, before there is a token.
+func CheckJoinOutput(output string) error {
+	if output != "" && output != "token" && output != "json" {
+		return Usage("-o %q: use token or json", output)
+	}
+	return nil
 }
 
 // PrintJoin prints a new join token: alone for the output "token", else with the one command that
@@ -41,7 +56,7 @@ func PrintJoin(w io.Writer, output, parent, token string, ttl time.Duration) err
 			"which only its owner should read.\n",
 			duration.HumanDuration(ttl), parent, token)
 	default:
-		return fmt.Errorf("unknown output format %q: use token or json", output)
+		return CheckJoinOutput(output)
 	}
 	return nil
 }
@@ -72,14 +87,14 @@ func PrintTokens(w io.Writer, output string, tokens []Token) error {
 	}
 	fmt.Fprintln(t)
 	for _, k := range tokens {
-		state := "unused"
+		state, expires := "unused", "in "+duration.HumanDuration(time.Until(k.Expires))
 		switch {
 		case k.UsedBy != "":
-			state = "used"
+			state, expires = "used", "-"
 		case time.Now().After(k.Expires):
-			state = "expired"
+			state, expires = "expired", duration.HumanDuration(time.Since(k.Expires))+" ago"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s", k.ID, state, orElse(k.UsedBy, "-"), k.Expires.Local().Format(time.DateTime))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s", k.ID, state, orElse(k.UsedBy, "-"), expires)
 		if wide {
 			fmt.Fprintf(t, "\t%s", orElse(labels.FormatLabels(k.Labels), "-"))
 		}

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/server/admin/credential/signin"
 )
 
 // Bounds of the time that a user's token may live, see --ttl.
@@ -28,16 +30,32 @@ func kubeconfigCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		return SpaceKubeconfig(c.Context, KubeconfigOptions{Kubeconfig: c.String("kubeconfig"), Space: name,
+		o := KubeconfigOptions{Kubeconfig: c.String("kubeconfig"), Space: name,
 			User: c.String("user"), Role: c.String("role"), Namespace: c.String("namespace"), TTL: c.Duration("ttl"),
-			ByHost: c.Bool("by-host"), At: c.String("at"), File: c.String("output"), Out: c.App.Writer})
+			Renewable: c.Bool("renewable"),
+			ByHost:    c.Bool("by-host"), At: c.String("at"), File: c.String("output"), Out: c.App.Writer}
+		if !c.IsSet(signin.IssuerFlag) {
+			return SpaceKubeconfig(c.Context, o)
+		}
+		for _, f := range []string{"user", "role", "ttl", "renewable"} {
+			if c.IsSet(f) {
+				return Usage("--%s and --%s: a kubeconfig for people of a provider is nobody's own; give rights with: "+
+					"skerry space grant %s", f, signin.IssuerFlag, name)
+			}
+		}
+		p, err := signin.FromFlags(c, Usage)
+		if err != nil {
+			return err
+		}
+		return sharedKubeconfig(c.Context, o, p)
 	}
 	return &cli.Command{
-		Name:      "kubeconfig",
-		Usage:     "make a user of a space, and a kubeconfig that is good for that space alone",
+		Name: "kubeconfig",
+		Usage: "make a user of a space, and a kubeconfig that is good for that space alone; with --issuer, one for " +
+			"all people of an OIDC provider",
 		ArgsUsage: "SPACE",
 		Action:    action,
-		Flags: ClientFlags(
+		Flags: ClientFlags(append(signin.Flags(),
 			&cli.StringFlag{
 				Name:  "user",
 				Value: "tenant",
@@ -50,7 +68,11 @@ func kubeconfigCommand() *cli.Command {
 			},
 			namespaceFlag(),
 			atFlag(),
-			&cli.DurationFlag{Name: "ttl", Value: defaultTokenLife, Usage: "how long it is good for, 10m to 8784h"},
+			DurationFlag(defaultTokenLife, "how long it is good for, 10m to 366d", "ttl"),
+			&cli.BoolFlag{
+				Name:  "renewable",
+				Usage: "let the holder renew it, for as long as it is used and the user is not revoked",
+			},
 			&cli.StringFlag{
 				Name:    "output",
 				Aliases: []string{"o"},
@@ -60,7 +82,7 @@ func kubeconfigCommand() *cli.Command {
 				Name:  "by-host",
 				Usage: "by the space's own host, for clients that cannot carry a path; needs --spaces-domain at the center",
 			},
-		),
+		)...),
 	}
 }
 
@@ -68,16 +90,22 @@ func kubeconfigCommand() *cli.Command {
 func userFlags(more ...cli.Flag) []cli.Flag {
 	return ClientFlags(append([]cli.Flag{
 		&cli.StringFlag{Name: "user", Usage: "name of the user, as the space knows them (kubectl auth whoami)"},
+		&cli.StringFlag{Name: "group", Usage: "name of a group of an OIDC provider, in place of a user"},
 		&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},
 	}, more...)...)
 }
 
 func grantOptions(c *cli.Context) (GrantOptions, error) {
 	name, err := OneArgument(c, "name of the space")
-	if err == nil && c.String("user") == "" {
-		err = Usage("--user is missing: whose rights in space %q", name)
+	switch user, group := c.String("user"), c.String("group"); {
+	case err != nil:
+	case user == "" && group == "":
+		err = Usage("--user or --group is required: whose rights in space %q; see: %s --help", name, c.Command.HelpName)
+	case user != "" && group != "":
+		err = Usage("--user and --group: give one of them; see: %s --help", c.Command.HelpName)
 	}
-	return GrantOptions{Kubeconfig: c.String("kubeconfig"), Space: name, User: c.String("user"), Role: c.String("role"),
+	return GrantOptions{Kubeconfig: c.String("kubeconfig"), Space: name, User: c.String("user"),
+		Group: c.String("group"), Role: c.String("role"),
 		Namespace: c.String("namespace"), DryRun: c.Bool("dry-run"), Out: c.App.Writer}, err
 }
 

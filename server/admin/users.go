@@ -59,16 +59,16 @@ type binding struct {
 	subjects []rbacv1.Subject
 }
 
-func (b binding) names(user string) bool {
+func (b binding) names(user subject) bool {
 	return slices.ContainsFunc(
 		b.subjects,
-		func(s rbacv1.Subject) bool { return s.Kind == rbacv1.UserKind && s.Name == user },
+		func(s rbacv1.Subject) bool { return s.Kind == user.kind() && s.Name == user.name },
 	)
 }
 
 // granted reports whether `skerry space` made the binding for the user.
-func (b binding) granted(user string) bool {
-	return b.Labels[v1alpha1.LabelUser] == userLabel(user) && b.names(user)
+func (b binding) granted(user subject) bool {
+	return b.Labels[v1alpha1.LabelUser] == userLabel(user.key()) && b.names(user)
 }
 
 func (b binding) String() string {
@@ -116,9 +116,11 @@ func (u *users) accounts(ctx context.Context) ([]corev1.ServiceAccount, error) {
 	return slices.DeleteFunc(list.Items, func(a corev1.ServiceAccount) bool { return a.Name == "default" }), nil
 }
 
-// User is a line of `skerry space users`: one role of a user.
+// User is a line of `skerry space users`: one role of a user, or of a group of an OIDC provider.
 type User struct {
 	User string `json:"user"`
+	// IsGroup says that User is a group.
+	IsGroup bool `json:"isGroup,omitempty"`
 	// Role is empty for a user who has a kubeconfig and no role.
 	Role string `json:"role,omitempty"`
 	// Namespace is the only one in which the role counts; empty means all.
@@ -166,7 +168,7 @@ func ListUsers(ctx context.Context, space string, o ListOptions) error {
 		fmt.Fprintf(
 			w,
 			"%s\t%s\t%s\t%s\t%s",
-			x.User,
+			subject{x.User, x.IsGroup},
 			orElse(x.Role, "-"),
 			orElse(x.Namespace, "*"),
 			account,
@@ -196,19 +198,21 @@ func (u *users) list(ctx context.Context) ([]User, error) {
 	out, bound := []User{}, map[string]bool{}
 	for _, b := range bindings {
 		for _, s := range b.subjects {
-			if s.Kind != rbacv1.UserKind || strings.HasPrefix(s.Name, "system:") {
+			who := subject{s.Name, s.Kind == rbacv1.GroupKind}
+			if s.Kind != who.kind() || strings.HasPrefix(s.Name, "system:") {
 				continue
 			}
-			bound[s.Name] = true
+			bound[s.Name] = bound[s.Name] || !who.isGroup
 			out = append(
 				out,
 				User{
 					User:      s.Name,
+					IsGroup:   who.isGroup,
 					Role:      b.role.Name,
 					Namespace: b.Namespace,
 					Binding:   b.Name,
-					Granted:   b.granted(s.Name),
-					Account:   has[s.Name],
+					Granted:   b.granted(who),
+					Account:   has[s.Name] && !who.isGroup,
 				},
 			)
 		}

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
+	"k8s.io/kubernetes/pkg/apis/apps"
 	"k8s.io/kubernetes/pkg/apis/networking"
 	"k8s.io/kubernetes/pkg/apis/node"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
@@ -32,6 +33,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubeapiserver"
 
 	"skerry.dev/skerry/server/apiserver/admission"
+	"skerry.dev/skerry/server/apiserver/amounts"
 	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/authz"
 	"skerry.dev/skerry/server/apiserver/backends"
@@ -41,9 +43,11 @@ import (
 	"skerry.dev/skerry/server/apiserver/discovery"
 	"skerry.dev/skerry/server/apiserver/events"
 	"skerry.dev/skerry/server/apiserver/fair"
+	"skerry.dev/skerry/server/apiserver/inventory"
 	"skerry.dev/skerry/server/apiserver/kinds"
 	"skerry.dev/skerry/server/apiserver/offers"
 	"skerry.dev/skerry/server/apiserver/pods"
+	"skerry.dev/skerry/server/apiserver/proxy"
 	"skerry.dev/skerry/server/apiserver/quota"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
@@ -65,6 +69,7 @@ type parts struct {
 	eventTTL  time.Duration
 	quotas    *quota.Plugin
 	sites     pods.Sites
+	named     admission.NamedDeletions
 	backends  *backends.Finder
 }
 
@@ -108,9 +113,10 @@ func (s *Server) build() error {
 		quotas:    charged,
 		backends:  &backends.Finder{Unreachable: s.config.Unreachable},
 		sites:     s.config.Sites,
+		named:     admission.NamedDeletions{Store: s.config.Store.Client(), Log: s.config.Log},
 		eventTTL:  cmp.Or(s.config.EventTTL, eventTTL),
 	}
-	s.offers = offers.NewTable()
+	s.offers, s.inventory = offers.NewTable(), inventory.NewTable()
 	p.defaults.Offers = s.offers
 	s.webhooks = s.newWebhooks(p.backends)
 	s.counts = quota.NewCounter(charged, s.config.Store, s.config.Log)
@@ -133,7 +139,7 @@ func (s *Server) build() error {
 	s.checks = controllers.NewTypeChecks(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	s.ttl = controllers.NewJobTTL(s.config.Store.Client().Client, s.Loopback, s.config.Log)
 	seats := cmp.Or(s.config.Seats, share.DefaultSeats)
-	sharing := &share.Limiter{Usage: s.usage, Seats: fair.New(seats, 2*seats), Backlog: s.backlog}
+	sharing := share.New(s.usage, fair.New(seats, 2*seats), s.backlog)
 	statuses, endStatuses, err := newTargetStatus(s.storages)
 	if err != nil {
 		return err
@@ -144,15 +150,19 @@ func (s *Server) build() error {
 		statuses: statuses,
 		metrics:  s.config.Metrics,
 		profiles: profiles(),
+		renewal:  authn.Renewal{Renew: s.config.RenewCertificate},
 		issuer:   tokens,
 		view:     &view.Handler{Sites: s.config.Sites},
-		used:     s.config.Used,
-		stale:    s.config.Stale,
-		reaches:  s.config.Sites != nil,
-		log:      s.config.Log,
+		reviews:  &reviews{reviewer: s.config.Reviewer, authz: g.Authorization.Authorizer},
+		inventory: &inventory.Handler{Table: s.inventory,
+			Center: inventory.Center{URL: s.config.ExternalURL, Bundle: s.config.Bundle}},
+		used:    s.config.Used,
+		stale:   s.config.Stale,
+		reaches: s.config.Sites != nil,
+		log:     s.config.Log,
 	}
 	g.BuildHandlerChainFunc = func(h http.Handler, c *genericapiserver.Config) http.Handler {
-		return genericapiserver.DefaultBuildHandlerChain(sharing.Wrap(d.wrap(h)), c)
+		return genericapiserver.DefaultBuildHandlerChain(sharing.Wrap(amounts.Wrap(offers.RefuseNodeWrites(d.wrap(h)))), c)
 	}
 	s.generic, err = g.Complete(nil).New("skerry", genericapiserver.NewEmptyDelegateWithCustomHandler(d.custom()))
 	if err != nil {
@@ -196,6 +206,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 			Newest:     s.config.Store.Watermark,
 			Quota:      s.usage,
 			Lending:    s.check,
+			Trace:      s.config.Trace,
 			Unserved:   unserved,
 		},
 	)
@@ -210,6 +221,9 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	// Upstream's other check, of its log, keeps a goroutine for ever.
 	ping := []healthz.HealthChecker{healthz.PingHealthz}
 	g.HealthzChecks, g.LivezChecks, g.ReadyzChecks = ping, ping, ping
+	if s.config.Tracer != nil {
+		g.TracerProvider = kept{s.config.Tracer}
+	}
 	g.MaxRequestsInFlight, g.MaxMutatingRequestsInFlight = 4000, 2000
 	g.LongRunningFunc = share.LongRunning()
 	g.RequestInfoResolver = view.Resolver{Next: genericapiserver.NewRequestInfoResolver(g)}
@@ -221,7 +235,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	g.OpenAPIV3Config.Info.Title = "Skerry"
 	g.AggregatedDiscoveryGroupManager = aggregated.NewResourceManager("apis")
 	if g.Authentication.Authenticator, s.stopPeople, err = authn.New(s.config.AuthenticationConfig, s.config.ClientCAs,
-		p.tokens); err != nil {
+		p.tokens, s.config.Log); err != nil {
 		return nil, nil, err
 	}
 	if err := s.config.Audit.AddTo(g); err != nil {
@@ -230,7 +244,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	rbac := p.roles.Authorizer()
 	known := &authz.Members{Roles: p.roles, Next: rbac}
 	g.Authorization.Authorizer = authzunion.New(authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup),
-		authorizer.AuthorizerFunc(authz.OnlyOwnMasters), authz.Users{Next: known}, known)
+		authorizer.AuthorizerFunc(authz.OnlyOwnMasters), authz.OwnToken{Accounts: p.tokens}, authz.Users{Next: known}, known)
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// Annotations comes after the rules of users, which must not change what it sets.
@@ -247,9 +261,18 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 		crd.Guard{Outbound: s.config.Outbound},
 		s.check.Guard,
 		admission.Sizes{},
+		admission.Placements{CheckURL: s.config.Outbound.CheckURL},
+		admission.Upsyncs{},
+		admission.Records{},
+		admission.UserTokens{},
+		admission.Customizers{Count: s.config.Customizers},
 		admission.NoEffect{},
+		admission.ResourceNames{},
+		admission.Constraints{},
+		admission.Collectors{Check: s.config.Collectors},
+		admission.Expressions{},
 		admission.KeptDependents{},
-		admission.NamedDeletions{Store: s.config.Store.Client(), Log: s.config.Log},
+		p.named,
 		p.quotas,
 	)
 	return g, factory, nil
@@ -279,7 +302,7 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 		switch provider.GroupName() {
 		case "":
 			p.tokens.Use(v1)
-			p.lifecycle.Namespaces = v1["namespaces"].(rest.Getter)
+			p.lifecycle.Namespaces = v1["namespaces"].(admission.NamespaceStore)
 			p.ranges.Ranges = v1["limitranges"].(rest.Lister)
 			pods = v1["pods"].(top.Pods)
 			p.security.Pods = pods
@@ -287,11 +310,19 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			v1["nodes"] = offers.NewNodes(s.offers)
 			p.backends.Services = v1["services"].(rest.Getter)
 			p.backends.Pods = v1["pods"].(rest.Lister)
+			if p.sites != nil {
+				v1["services/proxy"] = &proxy.Services{
+					Objects: p.backends.Services, Backends: p.backends, Sites: p.sites,
+				}
+				v1["pods/proxy"] = &proxy.Pods{Objects: v1["pods"].(rest.Getter), Sites: p.sites}
+			}
 			if err := s.generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
 				return fmt.Errorf("install the core group: %w", err)
 			}
 			info.StaticOpenAPISpec = nil
 			continue
+		case apps.GroupName:
+			kinds.QuietMarks(v1)
 		case scheduling.GroupName:
 			p.defaults.Priorities = v1["priorityclasses"].(rest.Lister)
 			s.showOffered(v1, "PriorityClass", scheduling.Resource("priorityclasses"))

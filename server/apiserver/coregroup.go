@@ -8,6 +8,7 @@ import (
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 	endpointsstore "k8s.io/kubernetes/pkg/registry/core/endpoint/storage"
 	limitrangestore "k8s.io/kubernetes/pkg/registry/core/limitrange/storage"
+	namespacestore "k8s.io/kubernetes/pkg/registry/core/namespace/storage"
 	pvstore "k8s.io/kubernetes/pkg/registry/core/persistentvolume/storage"
 	pvcstore "k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim/storage"
 	podreg "k8s.io/kubernetes/pkg/registry/core/pod"
@@ -27,6 +28,7 @@ type coreGroup struct {
 	generic corerest.GenericConfig
 	authz   authorizer.Authorizer
 	sites   pods.Sites
+	named   pods.Endings
 }
 
 func (g *coreGroup) GroupName() string { return g.generic.GroupName() }
@@ -59,7 +61,7 @@ func (g *coreGroup) workloads(m map[string]rest.Storage, og generic.RESTOptionsG
 	}
 	kinds.MirrorPods(podStorage)
 	m["pods"], m["pods/status"] = podStorage.Pod, kinds.NewReportedStatus(podStorage.Pod.Store, podreg.StatusStrategy)
-	pods.Add(m, podStorage, g.sites)
+	pods.Add(m, podStorage, g.sites, g.named)
 	templates, err := podtemplatestore.NewREST(og)
 	if err != nil {
 		return err
@@ -106,7 +108,9 @@ func (g *coreGroup) volumes(m map[string]rest.Storage, og generic.RESTOptionsGet
 	}
 	pvc.UpdateStrategy = kinds.SettledClaim{RESTUpdateStrategy: pvc.UpdateStrategy}
 	kinds.MirrorInto(pvc.Store)
+	kinds.ClaimEnds(pvc.Store)
 	m["persistentvolumes"], m["persistentvolumes/status"] = pv, pvStatus
 	m["persistentvolumeclaims"], m["persistentvolumeclaims/status"] = pods.Claims(pvc, g.sites), pvcStatus
+	m["namespaces"] = pods.Namespaces(m["namespaces"].(*namespacestore.REST), pvc, g.sites)
 	return nil
 }

@@ -15,6 +15,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/crd"
 	"skerry.dev/skerry/server/apiserver/discovery"
+	"skerry.dev/skerry/server/apiserver/inventory"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
 	"skerry.dev/skerry/server/apiserver/top"
@@ -30,10 +31,14 @@ type dispatch struct {
 	statuses *targetStatus
 	metrics  http.Handler
 	profiles http.Handler
+	renewal  http.Handler // of client certificates
 	issuer   http.Handler
 	used     func(ctx context.Context, space string) error
 	stale    func(key store.Key) string
 	view     http.Handler // of what spaces have at sites
+	reviews  *reviews
+	// inventory shows the sites of a space, and what its Placements have decided.
+	inventory http.Handler
 	// reaches says that the Pods of spaces are reached where they run.
 	reaches bool
 	log     *slog.Logger
@@ -49,7 +54,7 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			return
 		}
 		path := strings.TrimSuffix(r.URL.Path, "/")
-		if subresource, ok := talk(path); ok && (!d.reaches || subresource == "proxy") {
+		if subresource, ok := talk(path); ok && !d.reaches {
 			response.Write(w, errOnSite(subresource))
 			return
 		}
@@ -59,6 +64,7 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 		}
 		d.makeDefaults(r)
 		d.warnStale(r)
+		r = followed(r)
 		if r.Method == http.MethodPatch && strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch+") {
 			r = r.WithContext(request.WithApply(r.Context()))
 		}
@@ -67,6 +73,8 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			d.aboutAll(d.metrics, w, r)
 		case path == profilesPath || strings.HasPrefix(path, profilesPath+"/"):
 			d.aboutAll(d.profiles, w, r)
+		case path == authn.RenewalPath:
+			d.aboutAll(d.renewal, w, r)
 		case authn.IsIssuerPath(path):
 			d.issuer.ServeHTTP(w, r)
 		case path == "/apis":
@@ -80,6 +88,12 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			discovery.ServeOpenAPIv2(w, r, native, d.servers(r))
 		case d.statuses.takes(r):
 			d.statuses.serve(w, r)
+		case d.reviews.takes(r):
+			d.reviews.ServeHTTP(w, r)
+		case inventory.Takes(r):
+			d.inventory.ServeHTTP(w, r)
+		case path == inventory.GroupPath || path == inventory.VersionPath:
+			d.serveInventory(w, r, native, path == inventory.GroupPath)
 		case path == discovery.OwnGroup || strings.HasPrefix(path, discovery.OwnGroup+"/"):
 			if own := d.crds.ForSpace(request.OwnSpace); own != nil {
 				serveOwn(own, w, r)
@@ -90,6 +104,19 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			native.ServeHTTP(w, r)
 		}
 	})
+}
+
+// serveInventory answers which kinds a space has in the group of package inventory.
+func (d *dispatch) serveInventory(w http.ResponseWriter, r *http.Request, native http.Handler, group bool) {
+	own := d.crds.ForSpace(request.OwnSpace)
+	switch {
+	case own == nil:
+		response.Write(w, response.NotFound())
+	case group:
+		discovery.ServeInventoryGroup(w, r, own, native)
+	default:
+		discovery.ServeInventoryResources(w, r, own, native)
+	}
 }
 
 // aboutAll answers in root alone, because what is told is about all spaces.

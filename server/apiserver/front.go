@@ -3,6 +3,7 @@ package apiserver
 import (
 	"net/http"
 	"net/url"
+	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/authenticator"
 
@@ -46,7 +47,7 @@ func (f *front) outer() http.Handler {
 			response.Write(w, wrong)
 		case space == request.AllSpaces:
 			response.Write(w, errWildcard())
-		case space == request.RootSpace:
+		case space == request.RootSpace && (f.spaces.Loaded() || ofItself(path)):
 			f.serve(w, r, space, path)
 		case !f.spaces.Loaded():
 			w.Header().Set("Retry-After", "1")
@@ -57,6 +58,18 @@ func (f *front) outer() http.Handler {
 			f.serve(w, r, space, path)
 		}
 	})
+}
+
+// ofItself reports whether a path is about the server rather than about its objects: whether it is
+// well, and what it is. Such paths of root are served from the start. All else of root waits until
+// root has its kinds and namespaces, or a client would be told that they are not there.
+func ofItself(path string) bool {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	switch first {
+	case "readyz", "livez", "healthz", "version", "metrics", "debug":
+		return true
+	}
+	return false
 }
 
 // site serves the requests of a space's pods that came through the gateway of a site. The path is
@@ -92,6 +105,7 @@ func (f *front) serve(w http.ResponseWriter, r *http.Request, space, path string
 // serveAs answers for a space that was asked for by another name.
 func (f *front) serveAs(w http.ResponseWriter, r *http.Request, space, asked, path string) {
 	r = r.WithContext(request.WithSpace(r.Context(), space))
+	ownTraces(space, r)
 	u := *r.URL
 	if f.audited && asked != request.RootSpace {
 		// Only what is written down is made of this form; everything is found by the path.

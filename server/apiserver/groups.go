@@ -60,6 +60,7 @@ var (
 		{Group: "apiregistration.k8s.io", Version: "v1"},
 		{Group: "certificates.k8s.io", Version: "v1"},
 		{Group: "flowcontrol.apiserver.k8s.io", Version: "v1"},
+		{Group: "resource.k8s.io", Version: "v1"},
 	}
 	unserved = []schema.GroupVersionResource{
 		{Group: "networking.k8s.io", Version: "v1", Resource: "ipaddresses"},
@@ -67,6 +68,7 @@ var (
 		{Group: "storage.k8s.io", Version: "v1", Resource: "volumeattachments"},
 		{Group: "storage.k8s.io", Version: "v1", Resource: "csinodes"},
 		{Group: "storage.k8s.io", Version: "v1", Resource: "csistoragecapacities"},
+		{Group: "resource.k8s.io", Version: "v1", Resource: "resourceslices"},
 	}
 )
 
@@ -92,7 +94,7 @@ func providers(
 		ServiceAccountIssuer:        p.tokens,
 		ServiceAccountMaxExpiration: authn.LongestPersonToken,
 		APIAudiences:                authenticator.Audiences{authn.Audience},
-	}, authz: authz, sites: p.sites}
+	}, authz: authz, sites: p.sites, named: p.named}
 	return []kinds.Group{
 		core,
 		pods.Born{Group: kinds.Mirroring{Group: appsrest.StorageProvider{}}, Sites: p.sites},
@@ -118,6 +120,7 @@ func providers(
 		apiServiceGroup{},
 		certificatesrest.RESTStorageProvider{Authorizer: authz},
 		flowcontrolrest.RESTStorageProvider{},
+		deviceGroup{authz, p.sites},
 		crd.Group{Storages: st},
 	}
 }

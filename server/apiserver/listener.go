@@ -15,27 +15,35 @@ import (
 const shutdownGrace = 3 * time.Second
 
 func (s *Server) serveListener(ctx context.Context) error {
-	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
-	defer endRequests()
 	protocols := new(http.Protocols)
 	protocols.SetHTTP1(true)
 	protocols.SetHTTP2(true)
-	server := &http.Server{
-		Handler:           s.Handler(),
+	return serveUntil(ctx, s.config.Listener, &http.Server{
+		Handler:           endStuck(s.Handler()),
 		TLSConfig:         s.TLSConfig(),
 		Protocols:         protocols,
 		HTTP2:             &http.HTTP2Config{MaxConcurrentStreams: 250, WriteByteTimeout: share.StuckAfter},
-		BaseContext:       func(net.Listener) context.Context { return requests },
 		ReadHeaderTimeout: 30 * time.Second,
 		IdleTimeout:       90 * time.Second,
 		MaxHeaderBytes:    64 << 10,
 		ErrorLog:          slog.NewLogLogger(s.config.Log.Handler(), slog.LevelDebug),
-	}
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(s.config.Listener) }()
+	})
+}
+
+// serveUntil serves until ctx or the listener ends. It leaves no connection open, whichever of both
+// ends first.
+func serveUntil(ctx context.Context, listener net.Listener, server *http.Server) error {
+	requests, endRequests := context.WithCancel(context.WithoutCancel(ctx))
+	defer endRequests()
+	server.BaseContext = func(net.Listener) context.Context { return requests }
+	var failure error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		failure = server.Serve(listener)
+	}()
 	select {
-	case err := <-failed:
-		return err
+	case <-ended:
 	case <-ctx.Done():
 	}
 	// Watches never end by themselves: end them at once, so that only short requests use the grace.
@@ -45,8 +53,24 @@ func (s *Server) serveListener(ctx context.Context) error {
 	if err := server.Shutdown(grace); err != nil {
 		server.Close()
 	}
-	<-failed
-	return nil
+	<-ended
+	if ctx.Err() != nil {
+		return nil
+	}
+	return failure
+}
+
+// endStuck ends the streams of HTTP/2 whose client does not take the end of the answer. It has no limit
+// for that: who gives no window for any answer, a refusal even, would keep each of them in memory.
+func endStuck(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ProtoMajor == 2 {
+			defer func() {
+				_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(share.StuckAfter))
+			}()
+		}
+		h.ServeHTTP(w, r)
+	})
 }
 
 // Handler is what answers the requests of Listener's connections. It can be asked without a

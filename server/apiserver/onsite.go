@@ -12,7 +12,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/response"
 )
 
-// talks are the subresources of a Pod that reach into its containers, which run on a site.
+// talks are the subresources of Pods, and of Services, that reach into its containers, which run on a site.
 var talks = []string{"log", "exec", "attach", "portforward", "proxy", "ephemeralcontainers"}
 
 // talk tells which of them a path is for.
@@ -22,10 +22,10 @@ func talk(path string) (subresource string, ok bool) {
 		return "", false
 	}
 	parts := strings.SplitN(below, "/", 5)
-	if len(parts) < 4 || parts[1] != "pods" || !slices.Contains(talks, parts[3]) {
+	if len(parts) < 4 || !slices.Contains(talks, parts[3]) {
 		return "", false
 	}
-	return parts[3], true
+	return parts[3], parts[1] == "pods" || parts[1] == "services" && parts[3] == "proxy"
 }
 
 // errOnSite says where a Pod can be talked to.
@@ -34,7 +34,7 @@ func errOnSite(subresource string) *metav1.Status {
 		http.StatusNotImplemented,
 		"NotImplemented",
 		fmt.Sprintf(
-			"pods/%s is not served through the center: forward a port of the pod, or ask the cluster that it runs on; "+
+			"%s is not served by this center: ask the cluster that the pod runs on; "+
 				"its SyncTarget is in the pod's annotation %s",
 			subresource,
 			v1alpha1.AnnotationReportedFrom,

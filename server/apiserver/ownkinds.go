@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -20,6 +21,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/crd"
 	"skerry.dev/skerry/server/apiserver/discovery"
+	"skerry.dev/skerry/server/apiserver/inventory"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
 )
@@ -58,13 +60,24 @@ func installOwnKinds(ctx context.Context, c *rest.Config) error {
 
 // ownCRDs reads the embedded definitions.
 func ownCRDs() ([]*apiextensionsv1.CustomResourceDefinition, error) {
-	files, err := fs.Glob(v1alpha1.CRDs, "crds/*.yaml")
+	var out []*apiextensionsv1.CustomResourceDefinition
+	for _, from := range []embed.FS{v1alpha1.CRDs, inventory.CRDs} {
+		read, err := readCRDs(from)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, read...)
+	}
+	return out, nil
+}
+
+func readCRDs(from embed.FS) (out []*apiextensionsv1.CustomResourceDefinition, err error) {
+	files, err := fs.Glob(from, "crds/*.yaml")
 	if err != nil {
 		return nil, err
 	}
-	var out []*apiextensionsv1.CustomResourceDefinition
 	for _, f := range files {
-		b, err := v1alpha1.CRDs.ReadFile(f)
+		b, err := from.ReadFile(f)
 		if err != nil {
 			return nil, err
 		}
@@ -121,13 +134,13 @@ func allEstablished(crds []apiextensionsv1.CustomResourceDefinition) bool {
 func serveOwn(own http.Handler, w http.ResponseWriter, r *http.Request) {
 	rest := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, discovery.OwnGroup), "/")
 	version, resource, _ := strings.Cut(rest, "/")
+	if version != "" && resource == "" {
+		serveOwnResources(own, w, r)
+		return
+	}
 	if request.Space(r.Context()) == request.RootSpace || request.Space(r.Context()) == request.AllSpaces ||
 		version == "" {
 		own.ServeHTTP(w, r)
-		return
-	}
-	if resource == "" {
-		serveOwnResources(own, w, r)
 		return
 	}
 	if !discovery.InEverySpace(resource) {
@@ -137,7 +150,7 @@ func serveOwn(own http.Handler, w http.ResponseWriter, r *http.Request) {
 	own.ServeHTTP(w, r)
 }
 
-// serveOwnResources lists the kinds that exist in a space other than root.
+// serveOwnResources lists the kinds that exist in a space.
 func serveOwnResources(own http.Handler, w http.ResponseWriter, r *http.Request) {
 	a := response.Ask(own, r, r.URL.Path, "application/json")
 	var list metav1.APIResourceList
@@ -145,12 +158,6 @@ func serveOwnResources(own http.Handler, w http.ResponseWriter, r *http.Request)
 		a.Replay(w)
 		return
 	}
-	kept := list.APIResources[:0]
-	for _, res := range list.APIResources {
-		if discovery.InEverySpace(res.Name) {
-			kept = append(kept, res)
-		}
-	}
-	list.APIResources = kept
+	list.APIResources = discovery.OwnResources(list.APIResources, request.Space(r.Context()))
 	response.WriteJSON(w, r, "application/json", list)
 }

@@ -14,10 +14,13 @@ import (
 	"sync"
 	"time"
 
+	"go.opentelemetry.io/otel/trace"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/admission"
 	"skerry.dev/skerry/server/apiserver/audit"
 	"skerry.dev/skerry/server/apiserver/authn"
@@ -25,6 +28,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/borrow"
 	"skerry.dev/skerry/server/apiserver/controllers"
 	"skerry.dev/skerry/server/apiserver/crd"
+	"skerry.dev/skerry/server/apiserver/inventory"
 	"skerry.dev/skerry/server/apiserver/offers"
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/pods"
@@ -37,6 +41,7 @@ import (
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
+	"skerry.dev/skerry/tunnel/tracing"
 )
 
 // Config of a Server.
@@ -53,6 +58,9 @@ type Config struct {
 	// are the groups. It is asked for each connection: authorities are rotated while the server
 	// runs.
 	ClientCAs func() *x509.CertPool
+	// RenewCertificate issues another client certificate with the subject of peer, which the server
+	// has verified, for the key of a PEM certificate request. Nil renews none.
+	RenewCertificate func(peer *x509.Certificate, request []byte) (authn.Renewed, error)
 	// ServiceAccountKey signs the tokens of ServiceAccounts.
 	ServiceAccountKey crypto.Signer
 	// ExternalURL is how users reach the center: https://HOST:PORT, without a slash at the end.
@@ -60,6 +68,9 @@ type Config struct {
 	// SpacesDomain is the domain below which each space has a host of its own, NAME.DOMAIN, in
 	// lower case; empty means that they have none.
 	SpacesDomain string
+	// Bundle returns the authorities of the center's certificate as PEM, for those who are told
+	// ExternalURL; nil means those that every machine trusts.
+	Bundle func() []byte
 	// Spaces says which spaces there are.
 	Spaces Spaces
 	// Outbound says which addresses the center connects to because a space asks for it; nil means
@@ -67,6 +78,12 @@ type Config struct {
 	Outbound *outbound.Rules
 	// Place decides where new objects go; nil decides nothing.
 	Place admission.PlaceFunc
+	// Reviewer answers PlacementReviews; nil answers none.
+	Reviewer Reviewer
+	// Customizers is how many of them a space has; nil when that is not bounded.
+	Customizers func(space string) int
+	// Collectors says what is wrong with a StatusCollector; nil accepts all.
+	Collectors func(v1alpha1.StatusCollectorSpec) *field.Error
 	// PodAPI says which API the pods of an account are given; nil leaves them as they are.
 	PodAPI func(space, namespace string, a placement.PodAccount) placement.PodAPI
 	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or
@@ -97,10 +114,14 @@ type Config struct {
 	// EventTTL is how long Events are kept; 0 means an hour, as in Kubernetes.
 	EventTTL time.Duration
 	// AuthenticationConfig is the path of Kubernetes' AuthenticationConfiguration: OIDC providers,
-	// and where one may be anonymous. It is read once. Empty means no providers.
+	// and where one may be anonymous. It is read again when it changes. Empty means no providers.
 	AuthenticationConfig string
 	// Audit says which audit log is written; its zero value means none.
 	Audit audit.Config
+	// Tracer gets spans of requests; nil means that nothing is traced. Trace follows what sampled
+	// requests write; it may be nil.
+	Tracer trace.TracerProvider
+	Trace  *tracing.Follower
 	// Routes are served before authentication, by exact path.
 	Routes map[string]http.Handler
 	// Metrics answers /metrics of root, for those who may get that path there; nil is 404.
@@ -113,25 +134,26 @@ type Config struct {
 
 // Server is the kube API of a center.
 type Server struct {
-	config   Config
-	storages *storage.Storages
-	loopback *loopback
-	front    *front
-	crds     *crd.Servers
-	tokens   *authn.Tokens
-	sums     *controllers.AggregatedRoles
-	checks   *controllers.TypeChecks
-	ttl      *controllers.JobTTL
-	rules    *policy.Plugin
-	webhooks *webhook.Callers
-	counts   *quota.Counter
-	usage    *quota.Usage
-	offers   *offers.Table
-	backlog  *backlog.Ledger
-	borrows  *borrow.Table
-	check    borrow.Check
-	generic  *genericapiserver.GenericAPIServer
-	ready    chan struct{}
+	config    Config
+	storages  *storage.Storages
+	loopback  *loopback
+	front     *front
+	crds      *crd.Servers
+	tokens    *authn.Tokens
+	sums      *controllers.AggregatedRoles
+	checks    *controllers.TypeChecks
+	ttl       *controllers.JobTTL
+	rules     *policy.Plugin
+	webhooks  *webhook.Callers
+	counts    *quota.Counter
+	usage     *quota.Usage
+	offers    *offers.Table
+	inventory *inventory.Table
+	backlog   *backlog.Ledger
+	borrows   *borrow.Table
+	check     borrow.Check
+	generic   *genericapiserver.GenericAPIServer
+	ready     chan struct{}
 	// stopPeople ends what asks OIDC providers for their keys.
 	stopPeople func()
 }
@@ -161,7 +183,7 @@ func New(c Config) (*Server, error) {
 // Counters are those parts of the server that count what spaces hold, or show what targets offer:
 // they have to be given the writes of all spaces.
 func (s *Server) Counters() []storage.ChangeHandler {
-	return []storage.ChangeHandler{s.usage, s.counts, s.offers}
+	return []storage.ChangeHandler{s.usage, s.counts, s.offers, s.inventory}
 }
 
 // Watches returns how many watches clients have open in all spaces, and how many the server has

@@ -22,6 +22,9 @@ func (s *Server) Keys(ctx context.Context, space string) ([]store.Key, error) {
 	return s.storages.Keys(ctx, space)
 }
 
+// Room is why a space may not have one more object, by the quota of its Space; nil where it may.
+func (s *Server) Room(k store.Key) error { return s.usage.Room(k) }
+
 // Namespaces lists the namespaces of a space as they are stored now.
 func (s *Server) Namespaces(ctx context.Context, space string) ([]string, error) {
 	return s.storages.Namespaces(ctx, space)

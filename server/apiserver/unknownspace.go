@@ -70,6 +70,6 @@ func errNotLoaded() *metav1.Status {
 	return response.Status(
 		http.StatusServiceUnavailable,
 		metav1.StatusReasonServiceUnavailable,
-		"the center is starting and does not know its spaces yet",
+		"the center is starting and does not know its spaces yet; try again in a moment",
 	)
 }

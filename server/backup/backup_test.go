@@ -41,8 +41,10 @@ func center(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"state.db": "abc 17", "pki/authorities.json": "{}", "pki/ca-1/server-ca.key": "secret", "pki/.ca-22/half.key": "unfinished", "uplink/agent.key": "identity",
-		"uplink/agent.db": "copies", "uplink/agent.db.corrupt-1": "copies", "reports/one.db": "soft", "admin.kubeconfig": "made anew", "lock": "",
+		"state.db": "abc 17", "pki/authorities.json": "{}", "pki/ca-1/server-ca.key": "secret",
+		"pki/.ca-22/half.key": "unfinished", "uplink/agent.key": "identity",
+		"uplink/agent.db": "copies", "uplink/agent.db.corrupt-1": "copies", "reports/one.db": "soft",
+		"admin.kubeconfig": "made anew", "lock": "",
 	} {
 		write(t, filepath.Join(dir, name), []byte(text))
 	}

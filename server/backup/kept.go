@@ -59,7 +59,7 @@ func readKept(dir string) (kept, error) {
 		}
 	}
 	if !slices.ContainsFunc(out.names(), isKey) {
-		return nil, fmt.Errorf("%s has no keys: it is no center's data directory", dir)
+		return nil, fmt.Errorf("%s has no keys, so it is no center's data directory; name that with --data-dir", dir)
 	}
 	return out, nil
 }

@@ -6,6 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"skerry.dev/skerry/store/etcd"
+	"skerry.dev/skerry/store/restore"
 )
 
 // format is the version of the archive's layout. A reader refuses a newer one.
@@ -39,6 +42,14 @@ type Database struct {
 	// Snapshot writes a consistent copy of the database of a data directory to a new file, while a
 	// center may run on it.
 	Snapshot func(ctx context.Context, dir, to string) error
+	// Shared is Snapshot of the datastore that the replicas of a center share at an endpoint.
+	Shared func(ctx context.Context, endpoint string, files etcd.Files, to string) error
+	// Replicas is that datastore, as the place of a restore. secretFile has the replicas' secret.
+	Replicas func(endpoint string, files etcd.Files, secretFile string) Datastore
+	// LockFile is the name of the file in a data directory that Lock locks.
+	LockFile string
+	// Lock takes a data directory as a center that runs does, and returns how to give it back.
+	Lock func(dir string) (unlock func() error, err error)
 	// Inspect tells whose data a copy holds, and up to which revision; an error is that it is not
 	// sound.
 	Inspect func(ctx context.Context, path string) (incarnation string, revision int64, err error)
@@ -47,6 +58,15 @@ type Database struct {
 	// Opens fails when neither the files of a data directory nor what is outside of it have those
 	// keys.
 	Opens func(ctx context.Context, path, dir string, outside Outside) error
+}
+
+// Datastore is what the replicas of a center share, as the place of a restore.
+type Datastore interface {
+	// Look tells what it holds.
+	Look(ctx context.Context) (restore.There, error)
+	// Restore writes what a database file holds, and the authorities' keys of a directory. Its
+	// errors are those of package restore.
+	Restore(ctx context.Context, file, keys string, o restore.Options) error
 }
 
 // Outside is where keys are that no data directory has.
@@ -64,7 +84,13 @@ var (
 			"or --encryption-provider-config",
 	)
 	// ErrInUse is returned when the data directory holds something.
-	ErrInUse = errors.New("the data directory is not empty; move it away, or name a new one with --data-dir")
+	ErrInUse = errors.New("the data directory is not empty; move it away, or name a new one with --data-dir, or have " +
+		"what is in it moved aside with --replace")
+	// ErrUnfinished is returned for a data directory in which a restore has broken off.
+	ErrUnfinished = errors.New("the data directory holds a restore that was not finished; restore the backup again: " +
+		"skerry center restore --replace")
+	// ErrRelay is returned for a relay's backup that is to be shared by replicas.
+	ErrRelay = errors.New("it is the backup of a relay, which has one replica; leave out --datastore-endpoint")
 )
 
 func readManifest(data []byte) (m Manifest, err error) {

@@ -1,192 +1,127 @@
 package backup
 
 import (
-	"archive/tar"
-	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
-	"github.com/klauspost/compress/zstd"
+	"skerry.dev/skerry/server/backup/destination"
 )
 
-// RestoreOptions say which backup becomes which data directory.
+// RestoreOptions say which backup is restored, and where to.
 type RestoreOptions struct {
-	File     string
-	Dir      string // must be missing or empty
+	// File is the backup's file, or what else destination.Read takes for a location.
+	File string
+	S3   destination.S3
+	Dir  string // is made a data directory, unless Into is set
+	// Into is what the replicas of a center share; nil is Dir.
+	Into Datastore
+	// Replace puts away what there is in either of them.
+	Replace bool
+	// DryRun checks everything and writes nothing.
+	DryRun   bool
 	Outside  Outside
 	Database Database
+	Progress Progress // may be nil
 }
 
-// Restore makes a data directory of a backup and returns what that says of itself. Its files take
-// their place when all of them have been checked and are on the disk; the database does so first,
-// and without its keys no center starts on it. They belong to whom the directory belongs to.
-func Restore(ctx context.Context, o RestoreOptions) (m Manifest, err error) {
-	file, err := os.Open(o.File)
+// Restored is what a restore has done, or would do.
+type Restored struct {
+	Manifest
+	// Held is what there was before: "nothing", or words for it.
+	Held string
+	// Aside is the directory into which that was moved; "" is none.
+	Aside string
+}
+
+// into is where a restore writes.
+type into interface {
+	// look tells what is there, and why that may not be replaced. end is called when the restore is over.
+	look(ctx context.Context) (held string, end func() error, err error)
+	// room makes the directory in which the backup is unpacked.
+	room() (string, error)
+	// fill writes what is in that directory. It returns where to it has moved what was there.
+	fill(ctx context.Context, from string) (aside string, err error)
+}
+
+func (o *RestoreOptions) into() into {
+	if o.Into != nil {
+		return &intoDatastore{o}
+	}
+	return &intoDirectory{o}
+}
+
+// Restore makes a data directory, or what the replicas of a center share, of a backup, and returns
+// what that says of itself. Nothing is written before all of it has been checked. If it breaks off,
+// no center starts on what is there.
+//
+// The files of a directory take their place one after the other, the database first. They belong to
+// whom the directory belongs to.
+func Restore(ctx context.Context, o RestoreOptions) (r Restored, err error) {
+	file, from, err := destination.Read(ctx, o.File, o.S3)
 	if err != nil {
-		return m, fmt.Errorf("open the backup: %w", err)
+		return r, err
 	}
 	defer file.Close()
-	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
-		return m, fmt.Errorf("make the data directory: %w", err)
-	}
-	if entries, err := os.ReadDir(o.Dir); err != nil {
-		return m, fmt.Errorf("look at the data directory: %w", err)
-	} else if len(entries) > 0 {
-		return m, fmt.Errorf("%w: %s", ErrInUse, o.Dir)
-	}
-	tmp, err := os.MkdirTemp(o.Dir, ".restore-*") // mode 0700
+	place := o.into()
+	defer done(o.Progress)
+	held, end, err := place.look(ctx)
 	if err != nil {
-		return m, fmt.Errorf("write the data directory: %w", err)
+		return r, err
+	}
+	defer func() { err = errors.Join(err, end()) }()
+	r.Held = held
+	tmp, err := o.room(place)
+	if err != nil {
+		return r, fmt.Errorf("make room for what is in the backup: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
-	if m, err = unpack(ctx, file, tmp, o.Database.File); err != nil {
-		return m, fmt.Errorf("%s: %w", o.File, err)
+	step(o.Progress, "unpacking %s", o.File)
+	if r.Manifest, err = unpack(ctx, file, tmp, o.Database.File); err != nil {
+		return r, fmt.Errorf("%s: %w", from, err)
 	}
-	incarnation, revision, err := o.Database.Inspect(ctx, filepath.Join(tmp, o.Database.File))
+	step(o.Progress, "checking what was in it")
+	if err := o.check(ctx, r.Manifest, tmp); err != nil {
+		return r, fmt.Errorf("%s: %w", from, err)
+	}
+	if o.DryRun {
+		return r, nil
+	}
+	r.Aside, err = place.fill(ctx, tmp)
+	return r, err
+}
+
+// room is a directory of mode 0700. One that is not to be written to is left alone.
+func (o *RestoreOptions) room(place into) (string, error) {
+	if o.DryRun {
+		return os.MkdirTemp("", "skerry-restore-*")
+	}
+	return place.room()
+}
+
+// check holds what is unpacked against what the backup says of itself.
+func (o *RestoreOptions) check(ctx context.Context, m Manifest, dir string) error {
+	database := filepath.Join(dir, o.Database.File)
+	incarnation, revision, err := o.Database.Inspect(ctx, database)
 	if err == nil && (incarnation != m.Incarnation || revision != m.Revision) {
-		err = fmt.Errorf("its database is %s@%d and not %s@%d", incarnation, revision, m.Incarnation, m.Revision)
+		err = fmt.Errorf(
+			"its database is %s@%d and not %s@%d",
+			incarnation,
+			revision,
+			m.Incarnation,
+			m.Revision,
+		)
 	}
 	if err != nil {
-		return m, fmt.Errorf("%s: %w: %w", o.File, ErrNotABackup, err)
+		return fmt.Errorf("%w: %w", ErrNotABackup, err)
 	}
-	if err := o.Database.Opens(ctx, filepath.Join(tmp, o.Database.File), tmp, o.Outside); err != nil {
-		return m, fmt.Errorf("%s: %w: %w", o.File, ErrNoKey, err)
+	if err := o.Database.Opens(ctx, database, dir, o.Outside); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoKey, err)
 	}
-	return m, place(tmp, o.Dir, o.Database.File)
-}
-
-// unpack writes the files of an archive into dir and holds them against their digests.
-func unpack(ctx context.Context, r io.Reader, dir, database string) (m Manifest, err error) {
-	z, err := zstd.NewReader(
-		&untilDone{ctx, r},
-		zstd.WithDecoderConcurrency(1),
-		zstd.WithDecoderMaxMemory(64<<20),
-		zstd.WithDecoderMaxWindow(32<<20),
-	)
-	if err != nil {
-		return m, err
-	}
-	defer z.Close()
-	in := &reader{tar: tar.NewReader(z), dir: dir, database: database, left: maxKept}
-	for {
-		h, err := in.tar.Next()
-		if err != nil {
-			return m, notSound(ctx, err) // also io.EOF: the digests come last
-		}
-		if len(in.seen) == 0 && h.Name != manifestFile {
-			return m, fmt.Errorf("%w: it does not begin with %s", ErrNotABackup, manifestFile)
-		}
-		if h.Name == sumsFile {
-			return m, errors.Join(in.end(ctx), atEnd(ctx, z))
-		}
-		if err := in.take(ctx, h); err != nil {
-			return m, err
-		}
-		if h.Name == manifestFile {
-			if m, err = readManifest(in.manifest.Bytes()); err != nil {
-				return m, err
-			}
-		}
-	}
-}
-
-// reader takes an archive apart.
-type reader struct {
-	tar      *tar.Reader
-	dir      string
-	database string
-	left     int64 // bytes that files other than the database may still have
-	manifest bytes.Buffer
-	sums     strings.Builder
-	seen     []string
-}
-
-// take writes one file, durably.
-func (in *reader) take(ctx context.Context, h *tar.Header) error {
-	known := h.Name == manifestFile || h.Name == in.database || isKey(h.Name) ||
-		strings.HasPrefix(h.Name, uplinkDir+"/")
-	if h.Typeflag != tar.TypeReg || !known || !filepath.IsLocal(h.Name) || slices.Contains(in.seen, h.Name) {
-		return fmt.Errorf("%w: it has the file %q", ErrNotABackup, h.Name)
-	}
-	if h.Name != in.database {
-		if in.left -= h.Size; in.left < 0 {
-			return fmt.Errorf("%w: %q is too large", ErrNotABackup, h.Name)
-		}
-	}
-	in.seen = append(in.seen, h.Name)
-	sum := sha256.New()
-	var err error
-	if h.Name == manifestFile {
-		_, err = io.Copy(io.MultiWriter(&in.manifest, sum), in.tar)
-	} else {
-		err = in.write(filepath.Join(in.dir, filepath.FromSlash(h.Name)), io.TeeReader(in.tar, sum))
-	}
-	if err != nil {
-		return notSound(ctx, err)
-	}
-	fmt.Fprintf(&in.sums, "%x  %s\n", sum.Sum(nil), h.Name)
-	return nil
-}
-
-func (in *reader) write(path string, content io.Reader) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(f, content)
-	err = errors.Join(err, f.Sync(), f.Close(), syncDir(filepath.Dir(path)))
-	return err
-}
-
-// end holds what was read against the digests, to the end of the file.
-func (in *reader) end(ctx context.Context) error {
-	const lineLimit = 512
-	want, err := io.ReadAll(io.LimitReader(in.tar, int64(len(in.seen)+1)*lineLimit))
-	if err == nil {
-		_, err = in.tar.Next()
-		if err == nil {
-			return fmt.Errorf("%w: something follows its digests", ErrNotABackup)
-		}
-	}
-	if !errors.Is(err, io.EOF) {
-		return notSound(ctx, err)
-	}
-	if string(want) != in.sums.String() {
-		return fmt.Errorf("%w: its digests are not those of its files", ErrNotABackup)
+	if _, err := os.Stat(filepath.Join(dir, uplinkDir)); err == nil && o.Into != nil {
+		return ErrRelay
 	}
 	return nil
-}
-
-// atEnd reads the padding that an archive ends with, so that the last bytes of the file are looked
-// at, too.
-func atEnd(ctx context.Context, r io.Reader) error {
-	const padding = 1 << 20
-	if n, err := io.Copy(io.Discard, io.LimitReader(r, padding)); err != nil {
-		return notSound(ctx, err)
-	} else if n == padding {
-		return fmt.Errorf("%w: something follows its end", ErrNotABackup)
-	}
-	return nil
-}
-
-// notSound tells a broken archive from a disk that is full and a user that has had enough.
-func notSound(ctx context.Context, err error) error {
-	var disk *os.PathError
-	if ctx.Err() != nil || errors.As(err, &disk) {
-		return err
-	}
-	if errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	return fmt.Errorf("%w: %w", ErrNotABackup, err)
 }

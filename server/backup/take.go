@@ -20,6 +20,28 @@ type TakeOptions struct {
 	File     string // must not exist
 	Version  string
 	Database Database
+	Progress Progress // may be nil
+}
+
+// Progress says what is done now.
+type Progress interface {
+	Step(format string, args ...any)
+	// Count says how many of total things are done, now and then.
+	Count(what string, done, total int)
+	// Done says that what follows is the outcome.
+	Done()
+}
+
+func step(p Progress, format string, args ...any) {
+	if p != nil {
+		p.Step(format, args...)
+	}
+}
+
+func done(p Progress) {
+	if p != nil {
+		p.Done()
+	}
 }
 
 // Take makes a backup of a data directory, on which a center may run, and returns what it says of
@@ -30,14 +52,17 @@ func Take(ctx context.Context, o TakeOptions) (m Manifest, err error) {
 	}
 	tmp, err := os.MkdirTemp(filepath.Dir(o.File), ".skerry-backup-*") // mode 0700, on the disk that the backup goes to
 	if err != nil {
-		return m, fmt.Errorf("make room for the backup: %w", err)
+		return m, fmt.Errorf("make room for the backup beside %s: %w; make that directory, or name another file", o.File, err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	defer done(o.Progress)
+	step(o.Progress, "copying the database of %s", o.Dir)
 	database := filepath.Join(tmp, "database")
 	keys, err := copyBoth(ctx, o, database)
 	if err != nil {
 		return m, err
 	}
+	step(o.Progress, "checking the copy")
 	m = Manifest{Format: format, Version: o.Version, Made: time.Now().UTC().Truncate(time.Second)}
 	if m.Incarnation, m.Revision, err = o.Database.Inspect(ctx, database); err != nil {
 		return m, fmt.Errorf("look at the copy of the database: %w", err)
@@ -46,6 +71,7 @@ func Take(ctx context.Context, o TakeOptions) (m Manifest, err error) {
 		return m, fmt.Errorf("look at the copy of the database: %w", err)
 	}
 	m.HasKeys = o.Database.Opens(ctx, database, o.Dir, Outside{}) == nil
+	step(o.Progress, "writing %s", o.File)
 	whole := filepath.Join(tmp, "archive")
 	if err := pack(ctx, whole, m, keys, o.Database.File, database); err != nil {
 		return m, fmt.Errorf("write the backup: %w", err)

@@ -14,5 +14,8 @@
 //  4. It writes canonical JSON. Equal objects give equal bytes, so equal hashes mean that there is
 //     nothing to send.
 //
+// What differs from target to target by the Customizers of a space is not rendered here: every
+// target is sent the same base, and makes its variant of it. See tunnel/variant.
+//
 // testdata has an example of each kind: in.yaml, and want.yaml as it is sent.
 package customize

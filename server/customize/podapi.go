@@ -55,37 +55,53 @@ func podSpecOf(o map[string]any, name string) map[string]any {
 }
 
 // giveAPI gives pods the API of their space, as the references that their site fulfils: where it is
-// in the environment, and the credentials in the usual directory. It returns the ServiceAccount,
-// and changes nothing, and returns "", where the pods bring all of that themselves.
+// in the environment, and the credentials in the usual directory, or in the volume that the pods
+// bring for them. It returns the ServiceAccount, and changes nothing, and returns "", where the pods
+// bring all of that themselves, or want none.
 func giveAPI(spec map[string]any) string {
-	if mounts, ok := spec["automountServiceAccountToken"].(bool); spec == nil || ok && !mounts {
+	if spec == nil {
 		return ""
 	}
-	account, given := placement.AccountOf(spec), false
+	account := placement.AccountOf(spec)
+	automount, said := spec["automountServiceAccountToken"].(bool)
+	written, mounted := giveWritten(spec, account), false
 	for _, list := range containerLists {
 		containers := fields.List(spec, list)
 		out := slices.Clone(containers)
 		for i, c := range containers {
 			container, ok := c.(map[string]any)
-			if !ok || mountsAccount(container) {
+			if !ok {
+				continue
+			}
+			mount := (automount || !said) && !mountsAccount(container)
+			if !mount && !mountsAny(container, written) {
 				continue
 			}
 			container = maps.Clone(container)
 			container["env"] = withEnvironment(fields.List(container, "env"))
-			container["volumeMounts"] = append(slices.Clone(fields.List(container, "volumeMounts")), map[string]any{
-				"name": store.PodAPIConfigMap, "mountPath": accountDirectory, "readOnly": true,
-			})
-			out[i], given = container, true
+			if mount {
+				container["volumeMounts"] = append(slices.Clone(fields.List(container, "volumeMounts")), map[string]any{
+					"name": store.PodAPIConfigMap, "mountPath": accountDirectory, "readOnly": true,
+				})
+				mounted = true
+			}
+			out[i] = container
 		}
 		if len(out) > 0 {
 			spec[list] = out
 		}
 	}
-	if !given {
+	switch {
+	case mounted:
+		spec["volumes"] = append(slices.Clone(fields.List(spec, "volumes")), accountVolume(account))
+	case written == nil:
 		return ""
 	}
-	spec["volumes"] = append(slices.Clone(fields.List(spec, "volumes")), accountVolume(account))
-	spec["automountServiceAccountToken"] = false
+	// What its author has said stays, so that takeAPI gives it back. The site adds no token of its own where
+	// every container mounts something in the usual directory.
+	if mounted && !said {
+		spec["automountServiceAccountToken"] = false
+	}
 	return account
 }
 
@@ -94,6 +110,16 @@ func giveAPI(spec map[string]any) string {
 func mountsAccount(container map[string]any) bool {
 	for m := range fields.Maps(container, "volumeMounts") {
 		if fields.String(m, "mountPath") == accountDirectory || fields.String(m, "mountPath") == accountDirectory+"/" {
+			return true
+		}
+	}
+	return false
+}
+
+// mountsAny reports whether a container mounts one of some volumes.
+func mountsAny(container map[string]any, volumes map[string]bool) bool {
+	for m := range fields.Maps(container, "volumeMounts") {
+		if volumes[fields.String(m, "name")] {
 			return true
 		}
 	}
@@ -171,8 +197,12 @@ func TakeAPI(o map[string]any, apiVersion, kind string) {
 
 // hasAPI reports whether a Pod's spec has what giveAPI adds.
 func hasAPI(spec map[string]any) bool {
+	return hasVolume(spec, isAccountVolume) || hasVolume(spec, hasWritten)
+}
+
+func hasVolume(spec map[string]any, such func(map[string]any) bool) bool {
 	for v := range fields.Maps(spec, "volumes") {
-		if isAccountVolume(v) {
+		if such(v) {
 			return true
 		}
 	}
@@ -181,7 +211,8 @@ func hasAPI(spec map[string]any) bool {
 
 // takeAPI is the inverse of giveAPI.
 func takeAPI(spec map[string]any) {
-	without(spec, "volumes", isAccountVolume)
+	takeWritten(spec)
+	mounted := without(spec, "volumes", isAccountVolume)
 	for _, list := range containerLists {
 		containers := slices.Clone(fields.List(spec, list))
 		for i, c := range containers {
@@ -198,7 +229,9 @@ func takeAPI(spec map[string]any) {
 			spec[list] = containers
 		}
 	}
-	delete(spec, "automountServiceAccountToken")
+	if mounted && spec["automountServiceAccountToken"] == false {
+		delete(spec, "automountServiceAccountToken")
+	}
 }
 
 func isAccountVolume(v map[string]any) bool {
@@ -210,8 +243,9 @@ func isVariable(e map[string]any) bool {
 		slices.ContainsFunc(environment, func(v struct{ name, key string }) bool { return e["name"] == v.name })
 }
 
-// without removes elements of a list below m, and the list when nothing is left in it.
-func without(m map[string]any, field string, gone func(map[string]any) bool) {
+// without removes elements of a list below m, and the list when nothing is left in it. It reports
+// whether there were any.
+func without(m map[string]any, field string, gone func(map[string]any) bool) bool {
 	list := fields.List(m, field)
 	out := make([]any, 0, len(list))
 	for _, e := range list {
@@ -221,9 +255,11 @@ func without(m map[string]any, field string, gone func(map[string]any) bool) {
 	}
 	switch {
 	case len(out) == len(list):
+		return false
 	case len(out) == 0:
 		delete(m, field)
 	default:
 		m[field] = out
 	}
+	return true
 }

@@ -61,7 +61,8 @@ func TestPodsAreGivenTheAPIOfTheirSpace(t *testing.T) {
 	if pod["automountServiceAccountToken"] != false {
 		t.Error("the site's own token is mounted, too")
 	}
-	if v := fields.List(pod, "volumes"); len(v) != 2 || !strings.Contains(encoded(v[1]), `"name":"`+store.PodAPISecret("op")+`"`) {
+	if v := fields.List(pod, "volumes"); len(v) != 2 ||
+		!strings.Contains(encoded(v[1]), `"name":"`+store.PodAPISecret("op")+`"`) {
 		t.Errorf("volumes %v", encoded(v))
 	}
 	for _, c := range []struct {
@@ -126,10 +127,14 @@ func TestPodsThatWantNoAPIAreLeftAlone(t *testing.T) {
 // Every kind with pods is given the same, and what a target reports shows none of it.
 func TestWhatIsGivenIsTakenOffReports(t *testing.T) {
 	const spec = `{"containers":[{"name":"c","env":[{"name":"A","value":"b"}]}],"ephemeralContainers":[{"name":"e"}]}`
+	asked := `{"automountServiceAccountToken":true,` + spec[1:]
 	for apiVersion, kinds := range map[string]map[string]string{
-		"v1":       {"Pod": spec, "ReplicationController": `{"template":{"spec":` + spec + `}}`},
-		"apps/v1":  {"Deployment": `{"template":{"spec":` + spec + `}}`, "StatefulSet": `{"template":{"spec":` + spec + `}}`, "DaemonSet": `{"template":{"spec":` + spec + `}}`, "ReplicaSet": `{"template":{"spec":` + spec + `}}`},
-		"batch/v1": {"Job": `{"template":{"spec":` + spec + `}}`, "CronJob": `{"jobTemplate":{"spec":{"template":{"spec":` + spec + `}}}}`},
+		"v1": {"Pod": spec, "ReplicationController": `{"template":{"spec":` + spec + `}}`},
+		"apps/v1": {"Deployment": `{"template":{"spec":` + asked + `}}`,
+			"StatefulSet": `{"template":{"spec":` + spec + `}}`, "DaemonSet": `{"template":{"spec":` + spec + `}}`,
+			"ReplicaSet": `{"template":{"spec":` + asked + `}}`},
+		"batch/v1": {"Job": `{"template":{"spec":` + spec + `}}`,
+			"CronJob": `{"jobTemplate":{"spec":{"template":{"spec":` + spec + `}}}}`},
 	} {
 		for kind, spec := range kinds {
 			text := `{"apiVersion":"` + apiVersion + `","kind":"` + kind + `","metadata":{"name":"x"},"spec":` + spec + `}`
@@ -145,6 +150,11 @@ func TestWhatIsGivenIsTakenOffReports(t *testing.T) {
 				t.Errorf("%s shows %s", kind, got)
 			}
 		}
+	}
+	job := rendered(t, `{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"x"},"spec":{"template":{"spec":`+
+		asked+`}}}`, placement.SpaceAPI)
+	if podOf(job)["automountServiceAccountToken"] != false {
+		t.Error("a Job that is there already would be changed")
 	}
 	revision := decoded(t, `{"data":{"spec":{"template":{"$patch":"replace","spec":`+
 		encoded(podOf(rendered(t, workload, placement.SpaceAPI)))+`}}}}`)

@@ -3,6 +3,7 @@ package customize
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"strings"
@@ -11,6 +12,7 @@ import (
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/lease"
 )
 
 // Origin is where an object comes from; it is written on what is delivered.
@@ -27,6 +29,11 @@ type Origin struct {
 	// Sync is the annotation skerry.dev/sync of the deciding policy. Empty leaves the one that the
 	// object has from a parent.
 	Sync string
+	// Division is how the replicas of a workload are shared out among its targets, nil where each has
+	// all of them, and for what has none.
+	Division *placement.Division
+	// RunsOnce says of workloads that they must not run twice, because their Placement breaks first.
+	RunsOnce bool
 	// PodAPI is which API the pods of a workload use, as far as the center decides that: SpaceAPI
 	// gives them that of their space, NoAPI none, everything else leaves their template as it is.
 	PodAPI placement.PodAPI
@@ -53,22 +60,82 @@ func Render(obj map[string]any, o Origin) ([]byte, error) {
 	if clean, ok := cleaners[group+"/"+kind]; ok {
 		clean(out)
 	}
+	if _, workload := podPaths[group+"/"+kind]; workload && o.RunsOnce {
+		fields.Map(meta, "annotations")[lease.AnnotationRunsOnce] = "true"
+	}
+	if o.Division != nil {
+		divide(out, o.Division)
+	}
 	givePods(out, group+"/"+kind, o.PodAPI)
+	body, err := encode(out)
+	if err != nil {
+		return nil, fmt.Errorf("render %s: %w", kind, err)
+	}
+	return body, nil
+}
+
+func encode(o map[string]any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(out); err != nil {
-		return nil, fmt.Errorf("render %s: %w", kind, err)
+	if err := e.Encode(o); err != nil {
+		return nil, err
 	}
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// divide says of a workload how many of its replicas each target has.
+func divide(o map[string]any, d *placement.Division) {
+	replicas, has := fields.Map(o, "spec")["replicas"]
+	if !has {
+		replicas = int64(1)
+	}
+	fields.Map(o, "metadata", "annotations")[v1alpha1.AnnotationShares] = Shares(d, Number(replicas))
+}
+
+// Shares is the annotation that divides replicas, empty where each target has all.
+func Shares(d *placement.Division, replicas int64) string {
+	if d == nil {
+		return ""
+	}
+	text, err := json.Marshal(d.Shares(replicas))
+	if err != nil {
+		return "" // texts and numbers can be encoded
+	}
+	return string(text)
+}
+
+// Rescale returns the body of a rendered workload with other replicas, divided as an annotation of Shares
+// says.
+func Rescale(body []byte, replicas int64, shares string) ([]byte, error) {
+	var o map[string]any
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(&o); err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	spec, annotations := fields.Map(o, "spec"), fields.Map(o, "metadata", "annotations")
+	if spec == nil || annotations == nil {
+		return nil, errors.New("it has no spec, or no annotations")
+	}
+	spec["replicas"] = replicas
+	if annotations[v1alpha1.AnnotationShares] = shares; shares == "" {
+		delete(annotations, v1alpha1.AnnotationShares)
+	}
+	return encode(o)
 }
 
 // givePods gives the pods of a workload what they use of an API.
 func givePods(o map[string]any, name string, api placement.PodAPI) {
 	switch api {
 	case placement.SpaceAPI:
-		if account := giveAPI(podSpecOf(o, name)); account != "" {
+		spec := podSpecOf(o, name)
+		if account := giveAPI(spec); account != "" {
 			fields.Map(o, "metadata", "annotations")[store.PodAPI] = account
+			// They cannot change, and versions before wrote this.
+			if (name == "/Pod" || name == "batch/Job") && hasVolume(spec, isAccountVolume) {
+				spec["automountServiceAccountToken"] = false
+			}
 		}
 	case placement.NoAPI:
 		if spec := podSpecOf(o, name); spec != nil {
@@ -109,15 +176,20 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 		annotations = map[string]any{}
 	}
 	delete(annotations, v1alpha1.AnnotationTargets)
-	delete(annotations, v1alpha1.AnnotationMove)
-	delete(annotations, v1alpha1.AnnotationUndecided)
-	delete(annotations, v1alpha1.AnnotationLeft)
+	delete(annotations, v1alpha1.AnnotationUnit)
+	delete(annotations, v1alpha1.AnnotationEvict)
+	delete(annotations, v1alpha1.AnnotationHook)
+	delete(annotations, v1alpha1.AnnotationDependents)
 	delete(annotations, v1alpha1.AnnotationRefused)
 	delete(annotations, v1alpha1.AnnotationUnreachable)
 	delete(annotations, v1alpha1.AnnotationPodAPIUsed)
+	delete(annotations, v1alpha1.AnnotationCustomizedBy)
+	delete(annotations, v1alpha1.AnnotationShares)
+	delete(annotations, v1alpha1.AnnotationImport) // a relay would give the object that UID
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	if _, fromParent := annotations[v1alpha1.AnnotationOrigin]; !fromParent {
 		delete(annotations, store.PodAPI)
+		delete(annotations, lease.AnnotationRunsOnce)
 	}
 	annotations[v1alpha1.AnnotationOrigin] = o.Space + "/" + o.Placement
 	annotations[v1alpha1.AnnotationOriginUID] = o.UID

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"sigs.k8s.io/yaml"
@@ -42,6 +43,15 @@ func TestGolden(t *testing.T) {
 			}
 			compare(t, filepath.Join(filepath.Dir(in), "want.yaml"), got)
 		})
+	}
+}
+
+// TestNobodySaysWhoAnObjectWasAtARelay: a relay takes the identity of what its parent sends for an import.
+func TestNobodySaysWhoAnObjectWasAtARelay(t *testing.T) {
+	got, err := Render(map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "c",
+		"annotations": map[string]any{"skerry.dev/import": `{"uid":"u-2"}`, "a": "b"}}}, Origin{Space: "shop", UID: "u-1"})
+	if err != nil || strings.Contains(string(got), "import") || !strings.Contains(string(got), `"a":"b"`) {
+		t.Errorf("%s, %v", got, err)
 	}
 }
 

@@ -2,43 +2,7 @@ package delivery
 
 import (
 	"fmt"
-
-	"skerry.dev/skerry/server/placement"
-	"skerry.dev/skerry/store"
 )
-
-// question asks whether an object has arrived on some targets.
-type question struct {
-	key     store.Key
-	demand  placement.Demand
-	targets []string
-	unsent  string // why the center does not send it
-}
-
-// missing returns an empty text when everything has arrived, else what holds it up, and why.
-func (d *Delivery) missing(asked []question) string {
-	waits := ""
-	byTarget := map[string][]question{}
-	var order []string
-	for _, q := range asked {
-		for _, t := range q.targets {
-			if byTarget[t] == nil {
-				order = append(order, t)
-			}
-			byTarget[t] = append(byTarget[t], q)
-		}
-	}
-	for _, t := range order {
-		why, refused := d.first(t, byTarget[t])
-		if refused {
-			return t + ": " + why
-		}
-		if waits == "" && why != "" {
-			waits = t + ": " + why
-		}
-	}
-	return waits
-}
 
 // first names the first object that a target refuses, with its words and how many others it
 // refuses; else the first that has not arrived there. It is empty when all have.
@@ -46,13 +10,12 @@ func (d *Delivery) first(target string, asked []question) (why string, refused b
 	waits, n := "", 0
 	for _, q := range asked {
 		lacks, no := d.arrived(target, q)
-		text := q.key.Resource + "/" + q.key.Name + " " + lacks
 		if no {
 			if n++; n == 1 {
-				why = text
+				why = q.text() + " " + lacks
 			}
 		} else if waits == "" && lacks != "" {
-			waits = text
+			waits = q.text() + " " + lacks
 		}
 	}
 	switch {
@@ -69,46 +32,23 @@ func (d *Delivery) arrived(target string, q question) (why string, refused bool)
 	if q.unsent != "" {
 		return q.unsent, true
 	}
+	if q.scaling {
+		return "its replicas are about to change", false
+	}
+	demand, has := q.on(target)
+	if !has {
+		return "", false // its release does without it
+	}
 	p, ok := d.cfg.Progress(target, q.key)
 	if !ok {
 		return "not reported yet", false
 	}
-	if why := p.Arrived(q.demand); why != "" {
-		return why, p.UID == q.demand.UID && p.Refused != nil
+	if why := p.Arrived(demand); why != "" {
+		return why, p.UID == demand.UID && p.Refused != nil
 	}
-	if revision := d.doubts.of(target, q.key); revision > 0 {
+	if revision := d.Doubts.Of(target, q.key); revision > 0 {
 		d.cfg.Confirm(target, revision)
 		return "reported from before it was to come back, not confirmed yet", false
 	}
 	return "", false
-}
-
-// remaining names the first object that a target still reports, and unseen the first that one has
-// not reported on.
-func (d *Delivery) remaining(asked []question) string { return d.oneOf(asked, true, "is still on") }
-
-func (d *Delivery) unseen(asked []question) string {
-	return d.oneOf(asked, false, "is not reported yet by")
-}
-
-func (d *Delivery) oneOf(asked []question, reported bool, text string) string {
-	for _, q := range asked {
-		for _, t := range q.targets {
-			if d.reports(t, q) == reported {
-				return q.key.Resource + "/" + q.key.Name + " " + text + " " + t
-			}
-		}
-	}
-	return ""
-}
-
-// shows reports whether a target reports an object, whatever is demanded of it.
-func (d *Delivery) shows(target string, o *object) bool {
-	return d.reports(target, question{key: o.key(), demand: placement.Demand{UID: o.uid}})
-}
-
-// reports reports whether a target says that it has this very object, or that it cannot have it.
-func (d *Delivery) reports(target string, q question) bool {
-	p, ok := d.cfg.Progress(target, q.key)
-	return ok && p.UID == q.demand.UID
 }

@@ -73,7 +73,10 @@ func TestRightsGoWhereTheSiteHasOpenedTheSpace(t *testing.T) {
 	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
 	c.eventually("on both", func() bool { return c.has("b", web) && c.has("b", role) && c.has("b", clusterBinding) })
 	c.report("b", web, nil)
-	c.eventually("they moved with it", func() bool { return !c.has("a", web) && !c.has("a", role) && !c.has("a", clusterRole) })
+	c.eventually("they moved with it", func() bool {
+		return !c.has("a", web) && !c.has("a", role) &&
+			!c.has("a", clusterRole)
+	})
 	is("b", true, role, binding, clusterRole, clusterBinding)
 
 	c.put(role, nil)
@@ -81,9 +84,9 @@ func TestRightsGoWhereTheSiteHasOpenedTheSpace(t *testing.T) {
 	c.put(web, nil)
 	is("b", false, binding)
 	is("b", true, clusterRole, clusterBinding) // the space's Namespace is there
-	c.d.mu.RLock()
-	defer c.d.mu.RUnlock()
-	if n := len(c.d.spaces["shop"].namespaces["app"].rights); n != 1 {
+	c.d.catalog.RLock()
+	defer c.d.catalog.RUnlock()
+	if n := len(c.d.catalog.Spaces["shop"].Namespaces["app"].Rights); n != 1 {
 		t.Errorf("%d are indexed", n)
 	}
 }
@@ -100,11 +103,13 @@ func TestWebhooksGoWhereTheSiteHasOpenedThem(t *testing.T) {
 		}))
 	}
 	hooks := func(name string, config map[string]any, resource string) store.Key {
-		k := store.Key{Space: "shop", Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations", Name: name}
-		c.put(k, obj("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", meta(name), "webhooks", []any{map[string]any{
-			"name": name, "clientConfig": config, "rules": []any{map[string]any{
-				"apiGroups": []any{""}, "resources": []any{resource}, "operations": []any{"CREATE"}}},
-		}}))
+		k := store.Key{Space: "shop", Group: "admissionregistration.k8s.io",
+			Resource: "mutatingwebhookconfigurations", Name: name}
+		c.put(k, obj("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", meta(name), "webhooks",
+			[]any{map[string]any{
+				"name": name, "clientConfig": config, "rules": []any{map[string]any{
+					"apiGroups": []any{""}, "resources": []any{resource}, "operations": []any{"CREATE"}}},
+			}}))
 		return k
 	}
 	service := map[string]any{"service": map[string]any{"namespace": "app", "name": "hook"}}

@@ -1,21 +1,37 @@
 package delivery
 
 import (
+	"encoding/json"
 	"fmt"
 	"runtime"
 	"slices"
 	"testing"
 	"time"
 
+	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/scheduler"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/storetest"
 )
 
-func quiet10k(b *testing.B) *Delivery {
+func quiet10k(b testing.TB) *Delivery {
 	d := still()
 	target, space, ns := rootKey("synctargets", "a"), rootKey("spaces", "shop"), nsKey("app")
+	var known scheduler.Targets
+	placed := binding.Record{Places: []binding.Place{{Target: known.ID("uid-a", "a")}}}
+	value, err := scheduler.Record{Unit: catalog.UnitOf(ns), Binding: &binding.Binding{Unit: "uid-app", Record: placed}}.Encode(&known)
+	if err != nil {
+		b.Fatal(err)
+	}
+	var record map[string]any
+	if err := json.Unmarshal(value, &record); err != nil {
+		b.Fatal(err)
+	}
 	d.Reset(1, storetest.Listing(slices.Values([]store.Write{
-		{Key: target, Revision: 1, Object: obj("skerry.dev/v1alpha1", "SyncTarget", meta("a"))},
+		{Key: target, Revision: 1, Object: obj("skerry.dev/v1alpha1", "SyncTarget",
+			map[string]any{"name": "a", "uid": "uid-a"})},
+		{Key: scheduler.BindingKey("shop", "uid-app"), Revision: 1, Object: record},
 		{Key: space, Revision: 1, Object: obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec",
 			map[string]any{"defaultTargets": map[string]any{"count": int64(1)}})},
 		{
@@ -23,7 +39,7 @@ func quiet10k(b *testing.B) *Delivery {
 			APIVersion: "v1",
 			Kind:       "Namespace",
 			Revision:   1,
-			Object: obj("v1", "Namespace", map[string]any{"name": "app",
+			Object: obj("v1", "Namespace", map[string]any{"name": "app", "uid": "uid-app",
 				"annotations": map[string]any{"skerry.dev/targets": "a"}}),
 		},
 	})))
@@ -48,7 +64,7 @@ func deploymentWrite(i int) store.Write {
 				"generation":      int64(1),
 				"resourceVersion": fmt.Sprint(i + 2),
 				"labels":          map[string]any{"app": "web", "tier": fmt.Sprint(i % 20)},
-				"annotations":     map[string]any{"skerry.dev/targets": "a"},
+				"annotations":     map[string]any{"skerry.dev/targets": "a", "skerry.dev/unit": "uid-app"},
 			},
 			"spec",
 			map[string]any{"replicas": int64(3), "template": map[string]any{"spec": map[string]any{"containers": []any{
@@ -76,13 +92,13 @@ func BenchmarkApply(b *testing.B) {
 		worst = max(worst, time.Since(t))
 	}
 	took := time.Since(start)
-	d.bodies = bodies{items: map[store.Key]*body{}, limit: bodyBytes}
+	d.Rest()
 	both := heap() - before
 	feed := d.Feed("a")
 	if feed.Len() != objects+1 {
 		b.Fatalf("%d entries", feed.Len())
 	}
-	d.targets["a"].feed = store.NewFeed(store.Incarnation{}, 0, d.body)
+	d.catalog.Targets["a"].Feed = store.NewFeed(store.Incarnation{}, 0, nil)
 	feed = nil
 	alone := heap() - before
 	runtime.KeepAlive(d)
@@ -95,6 +111,31 @@ func BenchmarkApply(b *testing.B) {
 	b.ReportMetric(float64(alone)/objects, "B/object")
 	b.ReportMetric(float64(took.Microseconds())/objects, "us/apply")
 	b.ReportMetric(float64(worst.Microseconds()), "us/worst")
+}
+
+// BenchmarkTargets measures the memory of each object at each of 100 targets that all have the same
+// 1,000 objects, beside that of the object.
+func BenchmarkTargets(b *testing.B) {
+	const objects, targets = 1000, 100
+	d := quiet10k(b)
+	for i := range objects {
+		d.Apply(deploymentWrite(i))
+	}
+	d.Rest()
+	before := heap()
+	feeds := make([]*store.Feed, targets)
+	for i := range feeds {
+		feeds[i] = store.NewFeed(store.Incarnation{}, 0, nil)
+		d.catalog.Lock()
+		d.catalog.EachObject(func(o *catalog.Object) { feeds[i].Apply(o.Revision, d.catalog.Change(o, "a")) })
+		d.catalog.Unlock()
+	}
+	both := heap() - before
+	runtime.KeepAlive(feeds)
+	for b.Loop() {
+		feeds[0].Head()
+	}
+	b.ReportMetric(float64(both)/objects/targets, "B/object+target")
 }
 
 // BenchmarkStatusEcho measures a write that changes nothing that is sent.
@@ -114,4 +155,81 @@ func heap() int64 {
 	runtime.GC()
 	runtime.ReadMemStats(&m)
 	return int64(m.HeapAlloc)
+}
+
+// crowd is a catalog with 1,000 targets, 200 Placements and 5,000 objects, of which each Placement selects
+// 25. It returns what applies further writes to it.
+func crowd(b *testing.B) (*Delivery, func(store.Key, map[string]any)) {
+	d := quiet10k(b)
+	revision := int64(1)
+	apply := func(k store.Key, o map[string]any) {
+		revision++
+		d.Apply(store.Write{Key: k, APIVersion: o["apiVersion"].(string), Kind: o["kind"].(string), Revision: revision,
+			Object: o})
+	}
+	for i := range 1000 {
+		apply(coloredTarget(i, "red"))
+	}
+	for i := range 200 {
+		apply(tierPlacement(i, 1))
+	}
+	for i := range 5000 {
+		w := deploymentWrite(i)
+		w.Object["metadata"].(map[string]any)["labels"] = map[string]any{"tier": fmt.Sprint("p-", i%200)}
+		apply(w.Key, w.Object)
+	}
+	return d, apply
+}
+
+func coloredTarget(i int, color string) (store.Key, map[string]any) {
+	name := fmt.Sprint("t-", i)
+	return rootKey("synctargets", name), obj("skerry.dev/v1alpha1", "SyncTarget", map[string]any{"name": name,
+		"uid": name, "labels": map[string]any{"region": fmt.Sprint(i % 50), "color": color}})
+}
+
+// tierPlacement selects the objects of one tier.
+func tierPlacement(i int, generation int64) (store.Key, map[string]any) {
+	name := fmt.Sprint("p-", i)
+	return catalog.PlacementKey("shop", name), obj("skerry.dev/v1alpha1", "Placement", map[string]any{"name": name, "uid": name,
+		"generation": generation}, "spec", map[string]any{
+		"objects": []any{map[string]any{"labelSelector": map[string]any{"matchLabels": map[string]any{"tier": name}}}},
+		"targets": map[string]any{"selectors": []any{map[string]any{"matchLabels": map[string]any{
+			"region": fmt.Sprint(i % 50)}}}}})
+}
+
+// BenchmarkLabelOfATarget measures a change of a label of one of 1,000 targets, where no Placement asks
+// for that label.
+func BenchmarkLabelOfATarget(b *testing.B) {
+	_, apply := crowd(b)
+	colors := []string{"red", "blue"}
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		i++
+		apply(coloredTarget(7, colors[i%2]))
+	}
+}
+
+// BenchmarkPlacementWritten measures a new generation of one of 200 Placements, which changes nothing of
+// what it selects.
+func BenchmarkPlacementWritten(b *testing.B) {
+	_, apply := crowd(b)
+	generation := int64(1)
+	b.ReportAllocs()
+	for b.Loop() {
+		generation++
+		apply(tierPlacement(7, generation))
+	}
+}
+
+// BenchmarkLook measures what a decision about one of 200 Placements reads of the catalog.
+func BenchmarkLook(b *testing.B) {
+	d, _ := crowd(b)
+	r := catalog.Ref{Kind: catalog.OfPlacement, Key: catalog.PlacementKey("shop", "p-7")}
+	b.ReportAllocs()
+	for b.Loop() {
+		if p := d.look(r); p == nil {
+			b.Fatal("nothing to decide")
+		}
+	}
 }

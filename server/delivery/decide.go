@@ -4,314 +4,336 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sort"
+	"slices"
 	"strconv"
 	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/scheduler"
 	"skerry.dev/skerry/store"
 )
 
-// plan is one look at a group: what is, what is wanted, and what must be asked before anything is
-// removed.
+// errNotYet is returned while something else is to be written first.
+var errNotYet = errors.New("something else is written first")
+
+// plan is one look at a group: what is, and what is wanted.
 type plan struct {
-	ref        ref
-	group      *group
-	key        store.Key // of the object that holds the record
+	ref        catalog.Ref
+	group      *catalog.Group
+	key        store.Key // of the object that holds the wish
 	apiVersion string
 	kindName   string
 	uid        string
 	version    string // resourceVersion
 	generation int64
-	record     *set
-	annotation string // what stands on the holder
-	undecided  bool   // what stands there says that it is no record
-	left       []string
-	regained   []string
-	untold     bool       // not all that was regained can be told now
-	first      *store.Key // what is decided about first
+	unit       binding.UnitID
+	at         catalog.Stored // the Binding as it is stored
+	look       *look
 	choice     placement.Choice
-	state      placement.State
-	asked      []question
-	volumes    []question
-	conditions conditions
+	stays      []placement.Stay // what it has to leave and does not
+	gone       []string         // what it leaves though nothing replaces it
+	first      bool             // what is left is gone before something is joined
+	unseen     string           // a target that it would leave first has not said what it has
+	conditions catalog.Conditions
 	conflict   string
 	status     map[string]any // of a Placement
+	releases   bool           // it has releases
 	problem    string
-	refused    string // of what is wanted somewhere, and why
-	nowhere    bool   // nothing says where to
-	patience   time.Duration
+	none       bool // it is explicitly wished to be nowhere
+	nowhere    bool // nothing says where to
+	before     []*catalog.Object
+	leftFor    string // why targets were left in a step before, where that has not been said
+	wakes      uint64
 }
 
-// errUndecided is returned while an object says that who decides about it has changed, and not yet
-// where it is.
-var errUndecided = errors.New("this object is decided about, or noted, first")
-
-// decide looks at one group and records its next step, if there is one. It returns an error when
-// the step could not be recorded and should be tried again.
-func (d *Delivery) decide(ctx context.Context, r ref) error {
-	if r.kind == ofHold {
-		return d.letGo(ctx, r)
+// decide looks at one group, cohort or object, and records its next step, if there is one. It
+// returns an error when the step could not be recorded and should be tried again.
+func (d *Delivery) decide(ctx context.Context, r catalog.Ref) error {
+	switch r.Kind {
+	case catalog.OfTarget:
+		d.leaveTarget(r.Key.Name)
+		return nil
+	case catalog.OfPass:
+		return d.passObject(ctx, r.Key)
+	case catalog.OfCohort:
+		return d.stepCohort(ctx, r)
 	}
+	return d.stepUnit(ctx, r)
+}
+
+// stepUnit records the next step of a unit's Binding.
+func (d *Delivery) stepUnit(ctx context.Context, r catalog.Ref) error {
 	p := d.look(r)
 	if p == nil {
 		d.settled(r)
+		delete(d.readiness, r)
+		d.hooks.forget(r)
 		return nil
 	}
-	if p.first != nil {
-		return d.waitFor(ctx, p)
-	}
-	for _, q := range p.volumes {
-		for _, t := range q.targets {
-			if pr, ok := d.cfg.Progress(t, q.key); ok && pr.HasVolume && pr.UID == q.demand.UID {
-				p.state.Volumes[t] = append(p.state.Volumes[t], q.key.Resource+"/"+q.key.Name)
-			}
+	for _, o := range p.before {
+		if err := d.passObject(ctx, o.Key()); err != nil {
+			return err
 		}
 	}
-	for _, t := range p.state.Volumes {
-		sort.Strings(t)
+	if len(p.before) > 0 {
+		return fmt.Errorf("decide %s: %w", r, errNotYet)
 	}
-	d.askReady(p)
-	d.askMove(p)
-	step := placement.Next(p.state)
-	stamp(&step, time.Now())
+	if !p.look.rests() {
+		d.ask(p.look)
+	}
+	d.awaitReadiness(r, p.group, p.look)
+	next := p.next()
+	p.first = p.look.breaksFirst(next)
+	step := p.step(d, next)
+	known := p.at.Revision != 0
+	if !next.Equal(p.look.record) || !known && len(next.Places) > 0 {
+		next.Era = d.era
+		// gofail: var beforeDecision struct{}
+		if err := d.put(ctx, p.key.Space, p.at.Revision, scheduler.Record{
+			Binding: &binding.Binding{Unit: p.unit, Record: next}, Unit: catalog.UnitOf(p.key),
+		}); err != nil {
+			return err
+		}
+		d.tellHooks(p.look, next, p.event())
+		// gofail: var decidedBeforeFeed struct{}
+		d.cfg.Log.Info("decision", "of", p.key.String(), "phase", string(step.Phase),
+			"from", placement.Join(p.names(p.look.record.Here())), "to", placement.Join(step.Decision))
+	}
+	changed := !next.SamePlaces(p.look.record)
+	d.tell(p, step, changed)
 	d.underWay(p, step)
-	if err := d.record(ctx, p, step); err != nil {
-		return err
-	}
-	d.wakeAt(p, step.Move)
-	if p.untold {
-		return fmt.Errorf("decide %s: %w", r, errUndecided)
-	}
+	d.wakeAt(p.ref, next, p.look.facts)
+	d.wakeFence(p.ref, p.look, next)
+	d.runHooks(ctx, p.look, r, next)
+	d.wakeLater(p)
+	d.rests(p, next)
+	d.views.put(p, step)
 	return nil
 }
 
-// askReady finds, for each wanted target, the object that people should know of: the first that is
-// refused, else the first that has not arrived.
-func (d *Delivery) askReady(p *plan) {
-	for _, t := range p.state.Wanted {
-		if why, refused := d.first(t, p.asked); why != "" {
-			p.state.NotReady[t] = why
-			if refused {
-				p.refused = p.state.NotReady[t]
-			}
+// put makes one write of a record certain, and waits until the catalog has it.
+func (d *Delivery) put(ctx context.Context, space string, was int64, r scheduler.Record) error {
+	d.catalog.RLock()
+	value, err := r.Encode(&d.catalog.Records.Targets)
+	d.catalog.RUnlock()
+	if err != nil {
+		return err
+	}
+	return d.write(ctx, recordKey(space, r), value, was)
+}
+
+func recordKey(space string, r scheduler.Record) store.Key {
+	switch {
+	case r.Term != nil:
+		return scheduler.TermKey()
+	case r.Cohort != nil:
+		return scheduler.CohortKey(space, r.Cohort.Seq)
+	}
+	return scheduler.BindingKey(space, r.Binding.Unit)
+}
+
+func (d *Delivery) write(ctx context.Context, k store.Key, value []byte, was int64) error {
+	revision, err := scheduler.Write(ctx, d.cfg.Records, k, value, was)
+	if err != nil {
+		return err
+	}
+	return d.seen(ctx, revision)
+}
+
+// seen waits until the catalog has all writes up to a revision.
+func (d *Delivery) seen(ctx context.Context, revision int64) error {
+	for {
+		d.catalog.RLock()
+		have, next := d.catalog.Revision, d.catalog.Applied
+		d.catalog.RUnlock()
+		if have >= revision {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-next:
 		}
 	}
 }
 
 // look reads everything about a group that the catalog knows. It is nil when there is nothing to
 // decide.
-func (d *Delivery) look(r ref) *plan {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	g := d.group(r)
-	if g == nil || !g.space.known || g.kind == ofObject && g.object.finished {
+func (d *Delivery) look(r catalog.Ref) *plan {
+	d.catalog.Lock()
+	defer d.catalog.Unlock()
+	g := d.catalog.Group(r)
+	if g == nil || g.ID() == "" || !g.Space.Known || d.catalog.AwaitsPolicy(g.Space) {
 		return nil
 	}
-	p := &plan{
-		ref:        r,
-		group:      g,
-		key:        r.key,
-		record:     g.record,
-		annotation: g.annotation(),
-		undecided:  g.noted.undecided,
-		left:       g.left,
-		regained:   d.tellable(g),
-	}
-	p.untold = len(p.regained) < len(g.regained)
-	if !d.holder(p) {
+	p := &plan{ref: r, group: g, key: r.Key, unit: g.ID(), wakes: g.Wakes}
+	if !d.holderOf(p) || d.gathers(r, g) {
 		return nil
 	}
-	empty := true
-	g.members(func(*object) bool { empty = false; return false })
-	if empty && g.kind == ofNamespace && g.record == nil {
-		return nil // an empty namespace costs nothing until there is something in it
+	b, _ := d.catalog.Records.Index.Binding(p.unit)
+	if u := d.catalog.Records.Units[p.unit]; u != nil {
+		p.at = u.Stored
 	}
-	current := g.record
-	wish := g.wish()
-	world := d.world(g.space)
-	if p.problem == "" {
-		p.choice = placement.Choose(wish, world, current.list())
+	members := d.members(p)
+	if len(p.before) > 0 {
+		return p
 	}
-	p.state = placement.State{Current: current.list(), Wanted: p.choice.Targets, Empty: empty,
-		Volumes: map[string][]string{}, NotReady: map[string]string{}}
-	p.state.Suspended = g.kind == ofPlacement && g.book.rule != nil && g.book.rule.Suspended
-	for _, t := range current.list() {
-		if d.targets[t] == nil || d.targets[t].emptied {
-			p.state.Gone = append(p.state.Gone, t)
-		}
+	wish := g.Wish()
+	if p.at.Revision == 0 && len(members) == 0 &&
+		(wish.Nowhere() || g.Kind == catalog.OfNamespace && g.WaitsForContent() && !d.catalog.Inhabited(g)) {
+		return nil
 	}
+	p.look = d.observe(binding.Ref{Unit: p.unit}, b.Record, g, members)
+	f := &p.look.facts
+	f.Empty = len(members) == 0
+	d.fence(p.look, g, members)
+	rule := g.Rule()
+	f.Suspended = rule != nil && rule.Suspended
+	world, current := d.catalog.WorldOf(g), d.catalog.Names(b.Here())
+	p.none = wish.None && p.problem == ""
 	p.nowhere = wish.Nowhere() && p.problem == ""
-	p.patience = g.patience()
-	g.moving = len(p.choice.Targets) > 0 && !placement.Same(current.list(), p.choice.Targets) &&
-		!g.settledBack(current.list()) ||
-		g.pending(current.list())
-	d.remember(p, wish, world)
-	if g.kind == ofNamespace && g.moving {
-		if p.first = d.undecided(g); p.first != nil {
-			return p
-		}
+	switch {
+	case p.problem != "":
+	case g.Kind == catalog.OfObject && g.Object.Hook != nil:
+		d.chooseHook(p, g.Object.Hook)
+	default:
+		d.choose(p, wish, world, current)
 	}
-	if (g.moving || g.move != nil) && (current != nil || g.move != nil) {
-		d.inquire(p, current)
+	is := binding.NoOpinion
+	if p.none {
+		is = binding.Nowhere
+	} else if len(p.choice.Targets) > 0 {
+		is = binding.Somewhere
 	}
-	if g.kind == ofPlacement {
-		p.conflict = g.conflict()
+	d.want(p.look, is, p.choice.Targets, p.gone, p.choice.Left, try(members, wish, g))
+	g.Moving = true // until it is known that it rests
+	if g.Kind == catalog.OfPlacement {
+		p.conflict = d.contested(g)
 	}
 	return p
 }
 
-// waitFor says why a namespace does not move yet. What it has to tell of where its objects are held
-// is written meanwhile: their notes wait for that.
-func (d *Delivery) waitFor(ctx context.Context, p *plan) error {
-	if len(p.regained) > 0 {
-		stays := placement.Step{Decision: p.state.Current, Phase: placement.Staying}
-		if err := d.recordMarks(ctx, p, stays, p.record.record(), moveText(p.state.Move)); err != nil {
-			return err
-		}
-	}
-	return fmt.Errorf("decide %s: %s: %w", p.ref, p.first, errUndecided)
+// lacks reports whether a target is wanted that neither has the group nor was given up.
+func (p *plan) lacks(next binding.Record) bool {
+	f := &p.look.facts
+	return f.Wish == binding.Somewhere && slices.ContainsFunc(f.Wanted, func(t binding.TargetID) bool {
+		return !next.Has(t) && !slices.ContainsFunc(next.GaveUp, func(g binding.GaveUp) bool { return g.Target == t })
+	})
 }
 
-// tellable are the targets of which a namespace may say now that it has not left them: no
-// annotation of another of its objects, from before that left them, names them any more. Those that
-// do are written first: after a restart, with the last report of such a target, they would be
-// witnesses that the object is there. The lock must be held.
-func (d *Delivery) tellable(g *group) (out []string) {
-	for _, name := range g.regained {
-		told := true
-		g.members(func(o *object) bool {
-			if derives(o) && !o.undecided && o.note.has(name) && !d.effective(o).has(name) {
-				d.notes.Add(o.key())
-				told = false
-			}
-			return true
-		})
-		if told {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// undecidedTime is how long a namespace waits for its objects: one that cannot be written must not
-// hold it for ever.
-const undecidedTime = 10 * time.Second
-
-// undecided is an object of a namespace whose wish has come or gone and of which nothing that is
-// stored says yet where it is: after a restart that is found out by where the namespace is and what
-// it has left, which must not change before. The lock must be held.
-func (d *Delivery) undecided(g *group) *store.Key {
-	for _, o := range g.ns.objects {
-		if !o.present || o.leaving || o.finished || o.source == nil {
-			continue
-		}
-		follows := o.source == g && o.undecided
-		if !follows && (o.source.kind != ofObject || !o.source.stale) {
-			continue
-		}
-		if g.waits.IsZero() {
-			g.waits = time.Now()
-		}
-		if time.Since(g.waits) > undecidedTime {
-			return nil
-		}
-		if follows {
-			d.notes.Add(o.key())
-		}
-		k := o.key()
-		return &k
-	}
-	g.waits = time.Time{}
-	return nil
-}
-
-// holder fills in the object that holds the group's record; it is false when that is going away.
-func (d *Delivery) holder(p *plan) bool {
+// rests takes over whether a group rests, unless it was woken meanwhile.
+func (d *Delivery) rests(p *plan, next binding.Record) {
+	d.catalog.Lock()
+	defer d.catalog.Unlock()
 	g := p.group
-	switch g.kind {
-	case ofNamespace:
-		o := g.ns.self
-		p.apiVersion, p.kindName, p.uid, p.conditions = "v1", "Namespace", o.uid, g.ns.state
-		p.version = strconv.FormatInt(o.revision, 10)
-		return !o.leaving
-	case ofPlacement:
-		b := g.book
+	equal := next.Equal(p.look.record) && p.unseen == ""
+	g.GaveUp = len(next.GaveUp) > 0
+	g.Moving = !next.Settled() || p.unseen != "" || p.lacks(next)
+	if !equal || g.Wakes != p.wakes || !next.Settled() || g.Rests {
+		return
+	}
+	g.Rests = true
+	if g.BreaksFirst() {
+		g.Members(func(o *catalog.Object) bool { d.catalog.Pass(o); return true })
+		for c := range d.catalog.Records.Open[g.ID()] {
+			d.catalog.Groups.Add(catalog.CohortRef(c.Space, c.Seq)) // it may have waited for that
+		}
+	}
+}
+
+// next is the next state of a unit's record. Of what must not be in two places nothing is left while
+// it has not said what it has: its silence would mean nothing then.
+func (p *plan) next() binding.Record {
+	l := p.look
+	next := binding.Next(l.record, l.facts)
+	if !l.facts.BreakFirst && len(l.absent) == 0 || l.facts.Wish != binding.Somewhere || l.facts.Empty {
+		return next
+	}
+	for _, place := range next.Places {
+		if place.Off && place.Leaving == binding.Replaced && l.record.Has(place.Target) && place.For == 0 &&
+			l.unseen[place.Target] != "" && !l.speaksNot(place.Target) {
+			p.unseen = fmt.Sprintf("removed from %s once it has said what it has: %s",
+				l.names[place.Target], l.unseen[place.Target])
+			l.facts.Wish, l.facts.Wanted = binding.NoOpinion, nil
+			return binding.Next(l.record, l.facts)
+		}
+	}
+	return next
+}
+
+// holderOf fills in the object that holds the group's wish; it is false when that is going away.
+func (d *Delivery) holderOf(p *plan) bool {
+	g := p.group
+	switch g.Kind {
+	case catalog.OfNamespace:
+		o := g.Namespace.Self
+		p.apiVersion, p.kindName, p.uid, p.conditions = "v1", "Namespace", o.UID, g.Namespace.State
+		p.version = strconv.FormatInt(o.Revision, 10)
+		return !o.Leaving
+	case catalog.OfPlacement:
+		b := g.Book
 		p.apiVersion, p.kindName = v1alpha1.GroupVersion.String(), "Placement"
-		p.uid, p.generation, p.problem = b.uid, b.generation, b.problem
-		p.version, p.status = strconv.FormatInt(b.revision, 10), b.status
+		p.uid, p.generation, p.problem = b.UID, b.Generation, b.Problem
+		p.version, p.status, p.releases = strconv.FormatInt(b.Revision, 10), b.Status, b.Rollout != nil
 		return true
 	default:
-		o := g.object
-		p.apiVersion, p.kindName, p.uid, p.generation = o.kind.apiVersion, o.kind.name, o.uid, o.generation
-		p.version = strconv.FormatInt(o.revision, 10)
-		return !o.leaving
+		o := g.Object
+		p.apiVersion, p.kindName, p.uid, p.generation = o.Kind.ApiVersion, o.Kind.Name, o.UID, o.Generation
+		p.version = strconv.FormatInt(o.Revision, 10)
+		return !o.Leaving
 	}
 }
 
-// inquire notes what must be known of the members: volumes where they are, arrival where they are
-// wanted.
-func (d *Delivery) inquire(p *plan, current *set) {
-	p.group.members(func(o *object) bool {
-		q := question{key: o.key(), demand: o.demand(), targets: current.list(), unsent: d.unsent(o)}
-		if o.kind.resource == "persistentvolumeclaims" || (o.work != nil && o.work.templates) {
-			p.volumes = append(p.volumes, q)
-		}
-		p.asked = append(p.asked, q)
-		return true
-	})
-	sort.Slice(p.asked, func(i, j int) bool { return p.asked[i].key.Encode() < p.asked[j].key.Encode() })
-}
-
-// conflict names an object that the Placement selects and another one of the same priority has.
-func (g *group) conflict() string {
-	found := ""
-	visit := func(o *object) {
-		if found != "" || !o.present || o.source == nil || o.source == g || o.source.kind != ofPlacement ||
-			g.book.rule == nil {
-			return
-		}
-		other := o.source.book
-		if other.rule != nil && other.rule.Priority == g.book.rule.Priority && g.book.rule.Matches(o.subject()) {
-			found = fmt.Sprintf(
-				"%s/%s is selected by the older Placement %q too, which has it; give one of them another priority",
-				o.kind.resource,
-				o.name,
-				other.name,
-			)
+// wakeAt looks again at a record when the time of what it waits for is over.
+func (d *Delivery) wakeAt(r catalog.Ref, next binding.Record, f binding.Facts) {
+	for _, w := range binding.Waits(next, f) {
+		if w.Until != 0 {
+			d.catalog.Groups.AddAfter(r, max(time.Until(time.Unix(w.Until, 0)), time.Second))
 		}
 	}
-	if len(g.space.rules) > 1 {
-		g.space.eachObject(visit)
-	}
-	return found
 }
 
-// Reported tells that a target has reported something new about some objects. It wakes the groups
-// that wait for it.
+// Reported tells that a target has reported something new about some objects. It wakes what waits for
+// it.
 func (d *Delivery) Reported(target string, keys []store.Key) {
-	d.mu.RLock()
-	defer d.mu.RUnlock()
+	d.catalog.RLock()
+	defer d.catalog.RUnlock()
 	for _, k := range keys {
-		o := d.find(k)
-		if d.doubts.of(target, k) > 0 && (o == nil || !d.shows(target, o)) {
-			d.doubts.drop(target, k)
+		d.podsChanged(k)
+		o := d.catalog.Find(k)
+		if d.Doubts.Of(target, k) > 0 && (o == nil || !d.Shows(target, o)) {
+			d.Doubts.Drop(target, k)
 		}
-		if o == nil {
+		if o == nil || o.Source == nil {
 			continue
 		}
-		if d.holds[o] != nil {
-			d.groups.Add(ref{kind: ofHold, key: k})
+		if r := d.catalog.Records.Of(o); r.Cohort != 0 {
+			d.catalog.Groups.Add(catalog.CohortRef(o.Namespace.Space.Name, r.Cohort))
+		} else if o.Source.Moving {
+			d.catalog.Groups.Add(o.Source.Ref())
 		}
-		if o.source == nil {
-			continue
+		if o.Source.Kind == catalog.OfPlacement {
+			d.ToldPlacement(o.Source.Ref().Key, target)
+			d.catalog.WakeRollout(o.Source)
 		}
-		if o.source.moving {
-			d.enqueue(o.source)
-		}
-		if o.source.kind == ofPlacement {
-			d.status.AddAfter(placementKey(o.ns.space.name, o.source.book.name), countDelay)
+	}
+}
+
+// Confirmed tells that a target has confirmed up to a revision, as Config.Confirm asked: what it
+// reports now, it reports knowing that.
+func (d *Delivery) Confirmed(target string, revision int64) {
+	d.Reported(target, d.Doubts.Confirm(target, revision))
+	d.catalog.RLock()
+	defer d.catalog.RUnlock()
+	for r := range d.catalog.Moves {
+		d.catalog.Groups.Add(r)
+	}
+	for _, open := range d.catalog.Records.Open {
+		for c := range open {
+			d.catalog.Groups.Add(catalog.CohortRef(c.Space, c.Seq))
 		}
 	}
 }

@@ -3,21 +3,23 @@ package delivery
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/desired"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/queue"
+	"skerry.dev/skerry/server/scheduler"
 	"skerry.dev/skerry/server/spaceapi"
 	"skerry.dev/skerry/store"
 )
 
-// deciders is how many decisions are written at a time, annotators how many derived annotations,
-// renderers how many objects are rendered again.
+// annotators is how many annotations are written at a time, renderers how many objects are rendered
+// again. Decisions are made by one goroutine.
 const (
-	deciders   = 4
-	annotators = 1
+	annotators = 2
 	renderers  = 2
 )
 
@@ -25,126 +27,96 @@ const (
 type API interface {
 	spaceapi.Getter
 	spaceapi.Patcher
+	spaceapi.Creator
+	spaceapi.Deleter
 }
 
-// Config is what delivery needs. All fields but Spread and Moved are needed.
+// WebhookFunc calls a webhook, see Config.
+type WebhookFunc func(
+	ctx context.Context, space string, hook *v1alpha1.WebhookHook, key string, body []byte,
+) (code int, text string, err error)
+
+// Config is what delivery needs. All fields but those that say so are needed.
 type Config struct {
-	// Incarnation of the center's data; it is that of every feed.
-	Incarnation store.Incarnation
-	// Eras of the center's data, see store.Eras.
-	Eras store.Eras
-	API  API
-	// Progress tells what a target last reported of an object.
-	Progress func(target string, key store.Key) (placement.Progress, bool)
+	// Config is what the desired state needs; New sets its Objects.
+	desired.Config
+	API API
+	// Records is where decisions are stored.
+	Records scheduler.Records
+	// Lease tells what may be counted on when a target is not heard. It must not wait. Nil counts on
+	// every target that is away being down.
+	Lease func(target string, stop time.Duration) placement.Lease
 	// Confirm asks a target to confirm its reports: Confirmed is to be called once it has durably
 	// stored what its feed had at a revision, and has told anew what it reports after that, be it
 	// much later. It must not block.
 	Confirm func(target string, revision int64)
+	// Webhook calls a webhook of a space with a HookCall as JSON, and its key. It returns the status of the
+	// answer and the beginning of its text as one line.
+	Webhook WebhookFunc
 	// Condition puts a condition on a placed object. It must not block.
 	Condition func(key store.Key, c placement.Condition)
-	// Refuse says of a placed object that the center itself does not send it; nil takes that back.
-	// It must not block.
-	Refuse func(key store.Key, why *store.ReportError)
-	// Event tells people. It must not block.
-	Event func(e placement.Event)
-	// Moved tells that the moves from or to a target are others, see MovesOf. It must not block,
-	// and may be nil.
-	Moved func(target string)
-	// Spread is called right before a change is put into the feeds of so many targets. It must not
-	// block.
-	Spread func(targets int)
-	Log    *slog.Logger
 }
 
-// Delivery is the catalog, the feeds and the decision writer. Reset, Apply and Progress are called
+// Delivery makes decisions about what a catalog has, and writes them. Reset, Apply and Progress are called
 // by one goroutine at a time, everything else may be called at any time.
 type Delivery struct {
-	cfg     Config
-	bodies  bodies
-	groups  queue.Queue[ref]
-	notes   queue.Queue[store.Key]
-	renders queue.Queue[store.Key]
-	says    queue.Queue[store.Key]
-	status  queue.Queue[store.Key]
-	doubts  doubts
+	*desired.State
 
-	spaceOrigins *spaceOrigins
-
-	mu        sync.RWMutex
-	spaces    map[string]*space
-	kinds     map[[2]string]*kind
-	kindNames map[[2]string]*kind // by group and Kind
-	targets   map[string]*target
-	locations map[string]*location
-	sets      sets
-	holds     map[*object]*hold
-	givenUp   map[ref]struct{} // groups whose move was given up
-	moves     map[ref]placement.Moving
-	finished  map[*object]*set // Jobs and Pods that have run to their end, and where
-	oversize  map[*object]int  // what is not sent, and the size of its body
-	intents   intents
-	asked     askedFor
-	revision  int64
-	epoch     uint32
+	cfg       Config
+	catalog   *catalog.Catalog
+	views     *views
+	hooks     *hookCalls
+	readiness readiness // of the goroutine that decides
+	era       store.Era
 }
 
-// Begin tells the eras of the data when they are known later than New; it comes before the first
-// Reset.
-func (d *Delivery) Begin(eras store.Eras) { d.cfg.Eras = eras }
-
-// New returns an empty catalog. It does nothing before the first Reset.
+// New returns a delivery with an empty catalog. It does nothing before the first Reset.
 func New(cfg Config) *Delivery {
+	c := catalog.New()
+	cfg.Objects = cfg.API
 	return &Delivery{
-		cfg:          cfg,
-		bodies:       bodies{items: map[store.Key]*body{}, limit: bodyBytes},
-		groups:       newQueue[ref](),
-		notes:        newQueue[store.Key](),
-		renders:      newQueue[store.Key](),
-		says:         newQueue[store.Key](),
-		status:       newQueue[store.Key](),
-		spaceOrigins: newSpaceOrigins(),
-		spaces:       map[string]*space{},
-		kinds:        map[[2]string]*kind{},
-		kindNames:    map[[2]string]*kind{},
-		targets:      map[string]*target{},
-		locations:    map[string]*location{},
-		sets:         sets{},
-		holds:        map[*object]*hold{},
-		givenUp:      map[ref]struct{}{},
-		moves:        map[ref]placement.Moving{},
-		finished:     map[*object]*set{},
-		oversize:     map[*object]int{},
-		intents:      intents{},
-		asked:        askedFor{uids: map[store.Key]string{}, keys: map[string]store.Key{}},
+		State:     desired.New(cfg.Config, c),
+		cfg:       cfg,
+		catalog:   c,
+		views:     newViews(),
+		hooks:     newHookCalls(c.HookFailures),
+		readiness: readiness{},
 	}
 }
 
 // Run writes decisions until the context ends. It may be called once.
 func (d *Delivery) Run(ctx context.Context) error {
 	var running sync.WaitGroup
-	for range deciders {
-		running.Go(func() { run(ctx, d, d.groups, d.decide) })
-	}
+	d.era = d.Begun()
+	running.Go(func() {
+		if d.takeOver(ctx) == nil {
+			running.Go(func() { run(ctx, d, d.catalog.Rolls, d.stepRollout) })
+			run(ctx, d, d.catalog.Groups, d.decide)
+		}
+	})
+	running.Go(func() { d.retire(ctx) })
 	for range annotators {
-		running.Go(func() { run(ctx, d, d.notes, d.annotate) })
+		running.Go(func() { run(ctx, d, d.catalog.Notes, d.annotate) })
+		running.Go(func() { run(ctx, d, d.views.queue, d.showLast) })
 	}
 	for range renderers {
-		running.Go(func() { run(ctx, d, d.renders, d.rerender) })
+		running.Go(func() { run(ctx, d, d.catalog.Renders, d.Rerender) })
 	}
-	running.Go(func() { run(ctx, d, d.says, d.writePodAPI) })
-	running.Go(func() { run(ctx, d, d.status, d.count) })
+	running.Go(func() { run(ctx, d, d.catalog.Says, d.tellOf) })
+	running.Go(func() { run(ctx, d, d.catalog.Status, d.countLocation) })
+	running.Go(func() { run(ctx, d, d.catalog.HookJobs, d.tidyHook) })
 	<-ctx.Done()
-	d.groups.ShutDown()
-	d.notes.ShutDown()
-	d.renders.ShutDown()
-	d.says.ShutDown()
-	d.status.ShutDown()
+	d.catalog.Groups.ShutDown()
+	d.catalog.Notes.ShutDown()
+	d.views.queue.ShutDown()
+	d.catalog.Renders.ShutDown()
+	d.catalog.Says.ShutDown()
+	d.catalog.Rolls.ShutDown()
+	d.catalog.Status.ShutDown()
+	d.catalog.HookJobs.ShutDown()
 	running.Wait()
+	d.hooks.wait()
 	return nil
-}
-
-func newQueue[T comparable]() queue.Queue[T] {
-	return queue.New[T](5*time.Millisecond, 30*time.Second)
 }
 
 func run[T interface {
@@ -155,6 +127,3 @@ func run[T interface {
 		d.cfg.Log.Debug("decision is tried again", "of", item.String(), "err", err)
 	})
 }
-
-// String names the group for logs.
-func (r ref) String() string { return r.key.String() }

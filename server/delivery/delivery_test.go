@@ -3,12 +3,13 @@ package delivery
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"go.uber.org/goleak"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
-	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
@@ -47,7 +48,7 @@ func TestANamespaceIsDecidedOnceAndItsObjectsFollow(t *testing.T) {
 	if err := json.Unmarshal(body, &o); err != nil {
 		t.Fatal(err)
 	}
-	if got := str(o, "metadata", "annotations", v1alpha1.AnnotationOrigin); got != "shop/" {
+	if got := fields.Clone(o, "metadata", "annotations", v1alpha1.AnnotationOrigin); got != "shop/" {
 		t.Errorf("origin %q", got)
 	}
 }
@@ -97,9 +98,7 @@ func TestALabelOfItsOwnMovesOneObjectAndWhatItNames(t *testing.T) {
 		"only on b, its ConfigMap on both",
 		func() bool { return !c.has("a", web) && c.has("a", cm) && c.has("b", cm) },
 	)
-	if c.annotation(web) != "b" || c.annotation(nsKey("app")) != "a" {
-		t.Errorf("records %q %q", c.annotation(web), c.annotation(nsKey("app")))
-	}
+	c.eventually("the annotations say so", func() bool { return c.annotation(web) == "b" && c.annotation(nsKey("app")) == "a" })
 	// back to the namespace: held on b until it has arrived on a
 	c.label(web, map[string]any{v1alpha1.LabelTarget: nil})
 	c.eventually("on both again", func() bool { return c.has("a", web) && c.has("b", web) })
@@ -125,10 +124,13 @@ func TestAPlacementTakesAndGivesBack(t *testing.T) {
 		c.report("b", web, nil) // again and again: what is sent names the Placement, so it changes once more
 		return !c.has("a", web) && c.annotation(web) == "b"
 	})
-	c.eventually("counts", func() bool {
-		o, _ := c.Get(context.Background(), pk, "")
-		return customize.Number(fields.Map(o, "status", "targets")["available"]) == 1
-	})
+	if is, ok := c.d.Content(pk); !ok || len(is.Objects) != 1 || is.Objects[0].Key != web ||
+		is.Objects[0].Demand.Replicas != 3 || !slices.Equal(is.Targets, []string{"b"}) {
+		t.Errorf("content: %+v", is)
+	}
+	if told := c.told(pk); !told[""] || !told["b"] {
+		t.Errorf("told of the Placement: %v", told)
+	}
 	c.put(pk, nil)
 	c.eventually("back on a, b kept", func() bool { return c.has("a", web) && c.has("b", web) })
 	c.eventually("b let go", func() bool {
@@ -149,7 +151,7 @@ func TestAVolumeIsNotLeftBehind(t *testing.T) {
 	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
 	c.eventually("the Namespace says why it stays", func() bool {
 		o, _ := c.Get(context.Background(), nsKey("app"), "v1")
-		m := readConditions(o).get(v1alpha1.ConditionObjectMoving)
+		m := catalog.ReadConditions(o).Get(v1alpha1.ConditionObjectMoving)
 		return m["status"] == "False" && m["reason"] == "VolumeWouldStay"
 	})
 	if c.has("b", pvc) || c.annotation(nsKey("app")) != "a" {

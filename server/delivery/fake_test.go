@@ -6,10 +6,16 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/desired"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
@@ -25,8 +31,11 @@ type center struct {
 
 	mu       sync.Mutex
 	revision int64
+	eras     store.Eras
+	follower bool // users write through a replica that does not lead
 	objects  map[store.Key]map[string]any
 	patches  map[store.Key]int
+	writes   int // of records
 	fail     func(store.Key) error
 	said     map[string]placement.Condition
 	events   []placement.Event
@@ -34,6 +43,13 @@ type center struct {
 
 	reports  sync.Mutex // of progress: it is asked while a snapshot is read
 	progress map[string]map[store.Key]placement.Progress
+	tells    map[store.Key]map[string]bool // what Config.Placement was called with
+
+	upsyncs map[store.Key]int // how often Config.Upsync was called with what, under reports
+
+	webhook hookAnswers
+
+	lease atomic.Pointer[placement.Lease] // of every target; nil is none
 
 	// confirm is what a target does that is asked to confirm; by default it does at once. It is
 	// called without a lock.
@@ -42,41 +58,65 @@ type center struct {
 
 func newCenter(t *testing.T) *center {
 	c := &center{t: t, objects: map[store.Key]map[string]any{}, patches: map[store.Key]int{}, revision: 100,
-		progress: map[string]map[store.Key]placement.Progress{}, said: map[string]placement.Condition{}, refused: map[store.Key]store.ReportError{}}
+		progress: map[string]map[store.Key]placement.Progress{}, said: map[string]placement.Condition{},
+		refused: map[store.Key]store.ReportError{}}
 	c.confirm = func(target string, revision int64) { c.d.Confirmed(target, revision) }
 	c.d = c.newDelivery()
 	return c
 }
 
 func (c *center) newDelivery() *Delivery {
+	c.eras = append(c.eras[:len(c.eras):len(c.eras)], store.EraStart{Era: store.NewEra(), From: c.revision})
 	return New(
 		Config{
-			Incarnation: store.Incarnation{1},
-			API:         c,
-			Progress:    c.reported,
-			Condition:   c.condition,
-			Event:       c.event,
-			Refuse:      c.unsent,
-			Confirm:     func(target string, revision int64) { c.confirm(target, revision) },
-			Log:         slog.New(slog.NewTextHandler(io.Discard, nil)),
+			Config: desired.Config{
+				Incarnation: store.Incarnation{1},
+				Eras:        c.eras,
+				Progress:    c.reported,
+				Event:       c.event,
+				Refuse:      c.unsent,
+				Placement:   c.tell,
+				Upsync:      c.upsyncMoved,
+				Log:         slog.New(slog.NewTextHandler(io.Discard, nil)),
+			},
+			API:       c,
+			Records:   c,
+			Condition: c.condition,
+			Webhook:   c.webhook.call,
+			Lease:     c.leaseOf,
+			Confirm:   func(target string, revision int64) { c.confirm(target, revision) },
 		},
 	)
+}
+
+func (c *center) upsyncMoved(rule store.Key) {
+	c.reports.Lock()
+	defer c.reports.Unlock()
+	if c.upsyncs == nil {
+		c.upsyncs = map[store.Key]int{}
+	}
+	c.upsyncs[rule]++
+}
+
+// upsyncsTold is how often Config.Upsync was called with what.
+func (c *center) upsyncsTold() map[store.Key]int {
+	c.reports.Lock()
+	defer c.reports.Unlock()
+	return maps.Clone(c.upsyncs)
+}
+
+func (c *center) leaseOf(string, time.Duration) placement.Lease {
+	if l := c.lease.Load(); l != nil {
+		return *l
+	}
+	return placement.Lease{}
 }
 
 // run starts the decision writer after a first snapshot; it ends with the test, or when the center
 // is restarted.
 func (c *center) run() {
 	c.reset()
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- c.d.Run(ctx) }()
-	c.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			c.t.Error(err)
-		}
-	})
-	c.t.Cleanup(c.stop)
+	c.stop = spaceapitest.Run(c.t, c.d.Run)
 }
 
 // restart ends the catalog and replaces it by a new one that knows only what is stored.
@@ -118,7 +158,7 @@ func (c *center) put(k store.Key, o map[string]any) {
 	c.t.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.commit(k, o)
+	c.commit(k, c.admit(k, o))
 }
 
 func (c *center) commit(k store.Key, o map[string]any) {
@@ -198,6 +238,25 @@ func (c *center) unsent(k store.Key, why *store.ReportError) {
 	}
 }
 
+// tell is called with and without the lock, as unsent is.
+func (c *center) tell(k store.Key, target string) {
+	c.reports.Lock()
+	defer c.reports.Unlock()
+	if c.tells == nil {
+		c.tells = map[store.Key]map[string]bool{}
+	}
+	if c.tells[k] == nil {
+		c.tells[k] = map[string]bool{}
+	}
+	c.tells[k][target] = true
+}
+
+func (c *center) told(k store.Key) map[string]bool {
+	c.reports.Lock()
+	defer c.reports.Unlock()
+	return maps.Clone(c.tells[k])
+}
+
 // event is called with and without the lock, as unsent is.
 func (c *center) event(e placement.Event) {
 	c.reports.Lock()
@@ -236,7 +295,7 @@ func (c *center) report(target string, k store.Key, change func(*placement.Progr
 func (c *center) annotation(k store.Key) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return str(c.objects[k], "metadata", "annotations", v1alpha1.AnnotationTargets)
+	return fields.Clone(c.objects[k], "metadata", "annotations", v1alpha1.AnnotationTargets)
 }
 
 func (c *center) eventually(what string, ok func() bool) {
@@ -295,7 +354,7 @@ func (c *center) space(name string) {
 		map[string]any{"defaultTargets": map[string]any{"count": 1}}))
 }
 
-func nsKey(name string) store.Key { return namespaceKey("shop", name) }
+func nsKey(name string) store.Key { return catalog.NamespaceKey("shop", name) }
 
 func (c *center) namespace(name string, labels map[string]any) {
 	m := meta(name)

@@ -98,9 +98,9 @@ func TestAJobThatIsMadeAnewRuns(t *testing.T) {
 	m := map[string]any{"name": "done", "namespace": "app", "uid": "another"}
 	c.put(done, obj("batch/v1", "Job", m, "spec", map[string]any{}))
 	c.eventually("on b", func() bool { return c.has("b", done) && !c.has("a", done) })
-	c.d.mu.RLock()
-	defer c.d.mu.RUnlock()
-	if n := len(c.d.finished); n != 0 {
+	c.d.catalog.RLock()
+	defer c.d.catalog.RUnlock()
+	if n := len(c.d.catalog.Finished); n != 0 {
 		t.Errorf("%d finished objects are remembered", n)
 	}
 }

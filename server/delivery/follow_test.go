@@ -4,12 +4,12 @@ import (
 	"fmt"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
@@ -125,14 +125,14 @@ func TestObjectsOfADeletedNamespaceGo(t *testing.T) {
 		t.Error("something stayed")
 	}
 	c.put(nsKey("app"), nil)
-	c.d.mu.RLock()
-	defer c.d.mu.RUnlock()
-	if sp := c.d.spaces["shop"]; len(sp.namespaces) != 0 || len(sp.cluster.objects) != 0 || len(sp.here) != 0 {
+	c.d.catalog.RLock()
+	defer c.d.catalog.RUnlock()
+	if sp := c.d.catalog.Spaces["shop"]; len(sp.Namespaces) != 0 || len(sp.Cluster.Objects) != 0 || len(sp.Here) != 0 {
 		t.Errorf(
 			"left in the catalog: %d namespaces, %d objects, %d places",
-			len(sp.namespaces),
-			len(sp.cluster.objects),
-			len(sp.here),
+			len(sp.Namespaces),
+			len(sp.Cluster.Objects),
+			len(sp.Here),
 		)
 	}
 }
@@ -184,9 +184,9 @@ func TestWhatIsNamedBeforeItExistsFollowsWhenItComes(t *testing.T) {
 	}
 	c.put(late, nil)
 	c.put(web, nil)
-	c.d.mu.RLock()
-	defer c.d.mu.RUnlock()
-	if n := len(c.d.spaces["shop"].namespaces["app"].objects); n != 0 {
+	c.d.catalog.RLock()
+	defer c.d.catalog.RUnlock()
+	if n := len(c.d.catalog.Spaces["shop"].Namespaces["app"].Objects); n != 0 {
 		t.Errorf("%d objects left in the catalog", n)
 	}
 }
@@ -194,8 +194,7 @@ func TestWhatIsNamedBeforeItExistsFollowsWhenItComes(t *testing.T) {
 func TestAdmissionKnowsTheDecision(t *testing.T) {
 	c := shop(t)
 	ask := func(k store.Key, labels map[string]string) string {
-		text, _ := c.d.Targets("shop", k, &metav1.ObjectMeta{Name: k.Name, Labels: labels})
-		return text
+		return c.d.Admit("shop", k, &metav1.ObjectMeta{Name: k.Name, Labels: labels}).Targets
 	}
 	if got := ask(nsKey("app"), nil); got != "a" {
 		t.Errorf("a new Namespace: %q", got)
@@ -204,15 +203,13 @@ func TestAdmissionKnowsTheDecision(t *testing.T) {
 		t.Errorf("a new Namespace with a wish: %q", got)
 	}
 	cm := key("", "configmaps", "one")
-	if _, known := c.d.Targets("shop", cm, &metav1.ObjectMeta{}); known {
-		t.Error("known before the namespace is decided")
+	if a := c.d.Admit("shop", cm, &metav1.ObjectMeta{}); a != (Admitted{}) {
+		t.Errorf("known before the namespace is decided: %+v", a)
 	}
 	m := meta("app")
 	m["annotations"] = map[string]any{v1alpha1.AnnotationTargets: ask(nsKey("app"), nil)}
 	c.put(nsKey("app"), obj("v1", "Namespace", m))
-	if got := ask(cm, nil); got != "a" {
-		t.Errorf("in a decided namespace: %q", got)
-	}
+	c.eventually("decided", func() bool { return ask(cm, nil) == "a" })
 	if got := ask(cm, map[string]string{v1alpha1.LabelTarget: "b"}); got != "b" {
 		t.Errorf("with a wish of its own: %q", got)
 	}
@@ -282,7 +279,7 @@ func TestNothingWishedAnyMoreStaysWhereItIs(t *testing.T) {
 	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: nil})
 	c.eventually("the Namespace says that nothing says where to", func() bool {
 		o, _ := c.Get(t.Context(), nsKey("app"), "v1")
-		return readConditions(o).get(v1alpha1.ConditionObjectScheduled)["reason"] == "Nowhere"
+		return catalog.ReadConditions(o).Get(v1alpha1.ConditionObjectScheduled)["reason"] == "Nowhere"
 	})
 	if !c.has("b", cm) || c.annotation(nsKey("app")) != "b" {
 		t.Error("it was removed")
@@ -351,9 +348,9 @@ func TestASpaceThatIsGoneLeavesNothingBehind(t *testing.T) {
 	if c.has("a", nsKey("app")) || c.has("a", cm) || c.has("a", web) {
 		t.Error("something stayed on a")
 	}
-	c.d.mu.RLock()
-	defer c.d.mu.RUnlock()
-	if sp := c.d.spaces["shop"]; sp != nil {
+	c.d.catalog.RLock()
+	defer c.d.catalog.RUnlock()
+	if sp := c.d.catalog.Spaces["shop"]; sp != nil {
 		t.Errorf("the space stays in memory: %+v", sp)
 	}
 }

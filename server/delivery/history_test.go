@@ -1,17 +1,24 @@
 package delivery
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"log/slog"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/desired"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/scheduler"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/storetest"
 )
@@ -33,13 +40,20 @@ func TestAnyHistoryEndsAsItsSnapshotBegins(t *testing.T) {
 		for _, name := range []string{"a", "b"} {
 			x, y := live(h.d.Feed(name)), live(again.Feed(name))
 			if !maps.Equal(x, y) {
+				for k, w := range h.stored {
+					if o := h.d.catalog.Find(k); o != nil {
+						t.Logf("%s: %s: on %s, %+v; again %s", k, o.UID, o.On.Record(), h.d.catalog.Records.Of(o), again.catalog.Find(k).On.Record())
+					} else {
+						t.Logf("%s: %v", k, w.Object)
+					}
+				}
 				t.Fatalf("feed of %s:\nafter the history %v\nafter a restart  %v", name, x, y)
 			}
 		}
-		h.d.mu.RLock()
-		defer h.d.mu.RUnlock()
-		for _, s := range h.d.spaces {
-			for _, n := range s.here {
+		h.d.catalog.RLock()
+		defer h.d.catalog.RUnlock()
+		for _, s := range h.d.catalog.Spaces {
+			for _, n := range s.Here {
 				if n < 0 {
 					t.Fatal("counted below nothing")
 				}
@@ -53,6 +67,7 @@ type history struct {
 	d        *Delivery
 	stored   map[store.Key]store.Write
 	revision int64
+	targets  scheduler.Targets
 }
 
 func (h *history) put(k store.Key, o map[string]any) {
@@ -67,8 +82,7 @@ func (h *history) put(k store.Key, o map[string]any) {
 	h.d.Apply(w)
 }
 
-// write makes one random write. Who decides about an object never changes while it exists: that is
-// what holds are for, and they depend on what was before.
+// write makes one random write.
 func (h *history) write() {
 	pick := func(label string, of ...string) string { return rapid.SampledFrom(of).Draw(h.t, label) }
 	name := pick("name", "x", "y")
@@ -88,12 +102,26 @@ func (h *history) write() {
 		"crd",
 		"placement",
 		"many",
+		"binding",
+		"cohort",
+		"hook",
 	) {
+	case "binding":
+		h.bind(pick("unit", "uid-app", "uid-class-x", "uid-class-y", "p", "uid-pinned-x", "uid-hook-x"), record)
+		return
+	case "cohort":
+		member := pick("member", "uid-x", "uid-y", "uid-pinned-x", "uid-class-x")
+		to := "p" // what is in no namespace passes to none
+		if member != "uid-class-x" {
+			to = pick("to", "uid-app", "p")
+		}
+		h.cut(to, record, member, false)
+		return
 	case "target":
 		k = rootKey("synctargets", pick("target", "a", "b"))
 		o = obj("skerry.dev/v1alpha1", "SyncTarget", map[string]any{"name": k.Name, "uid": fmt.Sprint(h.revision)})
 	case "namespace":
-		k, o = nsKey("app"), obj("v1", "Namespace", note("app", record, ""))
+		k, o = nsKey("app"), obj("v1", "Namespace", note("app", "", ""))
 	case "configmap":
 		k = key("", "configmaps", name)
 		o = obj("v1", "ConfigMap", note(name, "", ""), "data", map[string]any{"v": pick("data", "1", "2")})
@@ -105,10 +133,10 @@ func (h *history) write() {
 		k, o = key("apps", "deployments", name), workloadOf(note(name, "", ""), pick("names", "x", "y", ""))
 	case "pinned":
 		k = key("apps", "deployments", "pinned-"+name)
-		o = workloadOf(note(k.Name, record, "a"), pick("names", "x", "y", ""))
+		o = workloadOf(note(k.Name, v1alpha1.UnitSelf, "a"), pick("names", "x", "y", ""))
 	case "class":
-		k = store.Key{Space: "shop", Group: "storage.k8s.io", Resource: "storageclasses", Name: name}
-		o = obj("storage.k8s.io/v1", "StorageClass", note(name, record, ""))
+		k = class(name)
+		o = obj("storage.k8s.io/v1", "StorageClass", note(k.Name, v1alpha1.UnitSelf, ""))
 	case "crd":
 		k = store.Key{
 			Space:    "shop",
@@ -120,11 +148,11 @@ func (h *history) write() {
 	case "placement":
 		if slices.ContainsFunc(
 			slices.Collect(maps.Keys(h.stored)),
-			func(k store.Key) bool { return k.Resource == "jobs" },
+			func(k store.Key) bool { return k.Resource == "jobs" && !strings.HasPrefix(k.Name, "hook-") },
 		) {
-			return
+			return // they would be rendered again, by a goroutine that does not run here
 		}
-		k = placementKey("shop", "jobs")
+		k = catalog.PlacementKey("shop", "jobs")
 		m := meta("jobs")
 		m["generation"], m["uid"] = 1, "p"
 		o = obj(
@@ -136,12 +164,15 @@ func (h *history) write() {
 				"targets": map[string]any{
 					"selectors": []any{map[string]any{}},
 				}},
-			"status",
-			map[string]any{"decision": decisionOf(record)},
 		)
+	case "hook": // no Placement decides about it
+		k = key("batch", "jobs", "hook-"+name)
+		o = obj("batch/v1", "Job", note(k.Name, v1alpha1.UnitSelf, ""))
+		fields.Map(o, "metadata", "annotations")[v1alpha1.AnnotationHook] = catalog.Attempt{
+			Of: binding.Ref{Unit: "p"}, UID: "1", Target: "a", Began: 1, Since: 1}.Mark()
 	case "many":
 		k, o = key("batch", "jobs", name), obj("batch/v1", "Job", note(name, "", ""))
-		if _, ok := h.stored[placementKey("shop", "jobs")]; !ok {
+		if _, ok := h.stored[catalog.PlacementKey("shop", "jobs")]; !ok {
 			return
 		}
 	}
@@ -154,23 +185,74 @@ func (h *history) write() {
 	h.put(k, o)
 }
 
-func note(name, targets, wish string) map[string]any {
-	m := map[string]any{"name": name, "namespace": "app", "uid": "uid-" + name}
-	if targets != "" {
-		m["annotations"] = map[string]any{v1alpha1.AnnotationTargets: targets}
+func class(name string) store.Key {
+	return store.Key{Space: "shop", Group: "storage.k8s.io", Resource: "storageclasses", Name: "class-" + name}
+}
+
+var unitsOfTests = map[string]v1alpha1.BindingUnit{
+	"uid-app": catalog.UnitOf(nsKey("app")), "p": catalog.UnitOf(catalog.PlacementKey("shop", "jobs")),
+	"uid-p": catalog.UnitOf(catalog.PlacementKey("shop", "p")), "uid-q": catalog.UnitOf(catalog.PlacementKey("shop", "q")),
+	"uid-pinned-x": catalog.UnitOf(key("apps", "deployments", "pinned-x")), "uid-hook-x": catalog.UnitOf(key("batch", "jobs", "hook-x")),
+	"uid-class-x": catalog.UnitOf(class("x")), "uid-class-y": catalog.UnitOf(class("y")),
+}
+
+// bind stores a Binding, or deletes it.
+func (h *history) bind(id, record string) {
+	k := scheduler.BindingKey("shop", binding.UnitID(id))
+	if record == "" {
+		h.put(k, nil)
+		return
 	}
+	of := unitsOfTests[id]
+	h.store(k, scheduler.Record{Unit: of, Binding: &binding.Binding{Unit: binding.UnitID(id), Record: h.places(record)}})
+}
+
+// cut stores a cohort, or deletes it.
+func (h *history) cut(to, record, member string, arrived bool) {
+	seq := map[string]uint64{"uid-x": 1, "uid-y": 2, "uid-pinned-x": 3, "uid-class-x": 4, "uid-z": 5}[member] // its members never change
+	k := scheduler.CohortKey("shop", seq)
+	if record == "" {
+		h.put(k, nil)
+		return
+	}
+	c := binding.Cohort{Seq: seq, To: binding.UnitID(to), Arrived: arrived, Members: []binding.ObjectID{binding.ObjectID(member)},
+		Record: h.places(record)}
+	h.store(k, scheduler.Record{Unit: unitsOfTests[to], Cohort: &c})
+}
+
+func (h *history) places(record string) (r binding.Record) {
+	for _, name := range placement.Split(record) {
+		uid := fields.Clone(h.stored[rootKey("synctargets", name)].Object, "metadata", "uid")
+		r.Places = append(r.Places, binding.Place{Target: h.targets.ID(uid+"-of-"+name, name)})
+		if uid != "" {
+			r.Places[len(r.Places)-1].Target = h.targets.ID(uid, name)
+		}
+	}
+	return r
+}
+
+func (h *history) store(k store.Key, r scheduler.Record) {
+	value, err := r.Encode(&h.targets)
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	var o map[string]any
+	if err := json.Unmarshal(value, &o); err != nil {
+		h.t.Fatal(err)
+	}
+	h.put(k, o)
+}
+
+func note(name, unit, wish string) map[string]any {
+	m := map[string]any{"name": name, "namespace": "app", "uid": "uid-" + name}
+	if unit == "" {
+		unit = "uid-app"
+	}
+	m["annotations"] = map[string]any{v1alpha1.AnnotationUnit: unit}
 	if wish != "" {
 		m["labels"] = map[string]any{v1alpha1.LabelTarget: wish}
 	}
 	return m
-}
-
-func decisionOf(record string) []any {
-	var out []any
-	for _, n := range placement.Split(record) {
-		out = append(out, n)
-	}
-	return out
 }
 
 func workloadOf(m map[string]any, names string) map[string]any {
@@ -187,22 +269,27 @@ func workloadOf(m map[string]any, names string) map[string]any {
 // still is a catalog whose decision writer does not run.
 func still() *Delivery {
 	return New(
-		Config{Progress: func(string, store.Key) (placement.Progress, bool) { return placement.Progress{}, false },
-			Condition: func(
-				store.Key,
-				placement.Condition,
-			) {
-			}, Event: func(placement.Event) {}, Refuse: func(store.Key, *store.ReportError) {},
-			Log: slog.New(slog.NewTextHandler(io.Discard, nil))},
+		Config{
+			Config: desired.Config{
+				Progress: func(string, store.Key) (placement.Progress, bool) { return placement.Progress{}, false },
+				Event:    func(placement.Event) {},
+				Refuse:   func(store.Key, *store.ReportError) {},
+				Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
+			},
+			Condition: func(store.Key, placement.Condition) {},
+		},
 	)
 }
 
 func stop(d *Delivery) {
-	d.groups.ShutDown()
-	d.notes.ShutDown()
-	d.renders.ShutDown()
-	d.says.ShutDown()
-	d.status.ShutDown()
+	d.catalog.Groups.ShutDown()
+	d.catalog.Notes.ShutDown()
+	d.views.queue.ShutDown()
+	d.catalog.Renders.ShutDown()
+	d.catalog.Says.ShutDown()
+	d.catalog.Rolls.ShutDown()
+	d.catalog.Status.ShutDown()
+	d.catalog.HookJobs.ShutDown()
 }
 
 func live(f *store.Feed) map[store.Key]store.Hash {

@@ -31,6 +31,7 @@ func TestAnObjectThatDoesNotArriveInItsNewGroupStaysWhereItWas(t *testing.T) {
 		c, web := onA(t)
 		c.placement("p", 1, []any{"b"}, map[string]any{"move": map[string]any{"readyTimeout": "1m"}})
 		c.eventually("on both", func() bool { return c.has("a", web) && c.has("b", web) })
+		c.report("a", web, nil) // what is sent names the Placement, so it has changed
 		time.Sleep(61 * time.Second)
 		synctest.Wait()
 		if c.has("b", web) || !c.has("a", web) {

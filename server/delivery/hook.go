@@ -5,87 +5,85 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
-// Targets is asked by admission for every create and update of a user: what the annotation
-// skerry.dev/targets shall say in this very write, so that an ordinary apply costs one. It is not
-// known where a decision must be made first; the decision writer then follows. An update never
-// moves anything: a record that the object has stays as it is.
-func (d *Delivery) Targets(space string, k store.Key, obj metav1.Object) (string, bool) {
+// Admitted is what admission writes on a new object: the view of where it goes, and its stamp. Both
+// are empty while that is not known; the leader then writes them.
+type Admitted struct {
+	Targets, Unit string
+}
+
+// Admit is asked by admission for every object that a user creates, so that an ordinary apply costs
+// one write.
+func (d *Delivery) Admit(space string, k store.Key, obj metav1.Object) (a Admitted) {
 	class := placement.ClassOf(k.Group, k.Resource)
 	isNamespace := k.Class() == store.ClassNamespace
-	if class != placement.Placed && !isNamespace || excludedByMeta(k, obj) {
-		return "", false
+	if class != placement.Placed && !isNamespace || excludedByMeta(k, obj) ||
+		obj.GetAnnotations()[v1alpha1.AnnotationHook] != "" {
+		return a
 	}
-	annotation, wish := obj.GetAnnotations()[v1alpha1.AnnotationTargets], obj.GetLabels()[v1alpha1.LabelTarget]
-	d.mu.RLock()
-	defer d.mu.RUnlock()
-	sp := d.spaces[space]
-	if sp == nil {
-		return "", false
+	wish := obj.GetLabels()[v1alpha1.LabelTarget]
+	d.catalog.RLock()
+	defer d.catalog.RUnlock()
+	sp := d.catalog.Spaces[space]
+	if sp == nil || d.catalog.StaysInSpace(sp, k.Group, k.Resource) {
+		return a
 	}
-	o := d.find(k)
 	switch {
-	case isNamespace && k.Name == metav1.NamespaceDefault && wish == "" && annotation == "":
-		return "", false // every space has it, most never use it: it is decided when something is in it
-	case isNamespace, wish != "" && (o == nil || !derives(o)):
-		return d.ownTargets(sp, o, annotation, wish)
-	case o != nil && derives(
-		o,
-	): // with a wish of its own, too, it begins where it is: its annotation may still name what it has left
-		if text := d.wantedNote(o); text != "" || wish == "" {
-			return text, text != ""
-		}
-		return d.ownTargets(sp, nil, "", wish)
-	case o != nil && annotation != "":
-		return annotation, true // it had a record of its own until now, or has
+	case isNamespace && catalog.WaitsForContent(k.Name, wish), d.catalog.AwaitsPolicy(sp):
+		return a
+	case isNamespace:
+		a.Targets = d.firstTargets(sp, nil, wish)
+		return a
 	}
-	if record, found := d.ruled(sp, k, obj); found {
-		return record.derived(), record != nil
+	g := d.ruled(sp, k, obj)
+	if g == nil && (wish != "" || k.Namespace == "") {
+		a.Targets, a.Unit = d.firstTargets(sp, &k, wish), v1alpha1.UnitSelf
+		return a
 	}
-	if k.Namespace == "" {
-		return d.ownTargets(sp, o, annotation, "")
+	if n := sp.Namespaces[k.Namespace]; g == nil && n != nil && n.Self != nil {
+		g = &n.Group
 	}
-	if n := sp.namespaces[k.Namespace]; n != nil && n.group.record != nil {
-		return n.group.record.derived(), true
+	if g == nil || g.ID() == "" || g.BreaksFirst() || !d.catalog.Records.Index.Admits(g.ID()) {
+		return a
 	}
-	return "", false
+	a.Targets, a.Unit = d.catalog.RecordFor(g, k, obj.GetAnnotations()).Derived(), string(g.ID())
+	return a
 }
 
-// ownTargets is for what holds a record: the one that it has, else the first decision.
-func (d *Delivery) ownTargets(sp *space, o *object, annotation, wish string) (string, bool) {
-	if annotation != "" {
-		return annotation, true
+// firstTargets are those of the first decision about something that decides for itself, empty where
+// that is made when it is known what is in it.
+func (d *Delivery) firstTargets(sp *catalog.Space, k *store.Key, wish string) string {
+	if !sp.Known || d.catalog.Bounded() {
+		return ""
 	}
-	if o != nil {
-		return o.note.record(), o.note != nil
-	}
-	if !sp.known {
-		return "", false
-	}
-	w := sp.fallback
+	w := sp.Fallback
 	if wish != "" {
-		w = placement.Wish{Names: []string{wish}, Count: max(1, sp.fallback.Count)}
+		w = placement.Wish{Names: []string{wish}, Count: max(1, sp.Fallback.Count)}
 	}
-	c := placement.Choose(w, d.world(sp), nil)
-	return placement.Join(c.Targets), len(c.Targets) > 0
+	world := d.catalog.World(sp)
+	if k != nil {
+		if a, ok := d.catalog.Served.Scarce[d.catalog.Kinds[[2]string{k.Group, k.Resource}]]; ok {
+			world.Needs = []placement.API{a}
+		}
+	}
+	return placement.Join(placement.Choose(w, world, nil).Targets)
 }
 
-// ruled returns the record of the Placement that selects an object.
-func (d *Delivery) ruled(sp *space, k store.Key, obj metav1.Object) (*set, bool) {
-	if len(sp.rules) == 0 {
-		return nil, false
+// ruled returns the group of the Placement that decides about an object, nil where none does.
+func (d *Delivery) ruled(sp *catalog.Space, k store.Key, obj metav1.Object) *catalog.Group {
+	if len(sp.Rules) == 0 {
+		return nil
 	}
-	s := placement.Subject{Key: k, Labels: labels.Set(obj.GetLabels()), NamespaceLabels: labelText{}}
-	if n := sp.namespaces[k.Namespace]; n != nil && k.Namespace != "" {
-		s.NamespaceLabels = n.labels
+	s := placement.Subject{Key: k, Labels: labels.Set(obj.GetLabels()), NamespaceLabels: catalog.LabelText{}}
+	if n := sp.Namespaces[k.Namespace]; n != nil && k.Namespace != "" {
+		s.NamespaceLabels = n.Labels
 	}
-	if r, _ := placement.Resolve(sp.rules, s); r != nil {
-		return sp.placements[r.Name].group.record, true
-	}
-	return nil, false
+	g, _ := sp.Ruling(s, obj.GetLabels()[v1alpha1.LabelTarget] != "")
+	return g
 }
 
 // excludedByMeta is placement.Excluded as far as metadata tells.

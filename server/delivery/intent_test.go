@@ -56,14 +56,9 @@ func TestRemovedTargetIsEmptied(t *testing.T) {
 		rootKey("synctargets", "a"),
 		obj("skerry.dev/v1alpha1", "SyncTarget", leaving, "spec", map[string]any{"detachPolicy": "Clean"}),
 	)
-	if c.d.Feed("a").Len() != 0 || !c.intended("a", cm) || !c.intended("a", nsKey("app")) {
-		t.Errorf(
-			"%d objects are left; intended %t, %t",
-			c.d.Feed("a").Len(),
-			c.intended("a", cm),
-			c.intended("a", nsKey("app")),
-		)
-	}
+	c.eventually("a is empty", func() bool {
+		return c.d.Feed("a").Len() == 0 && c.intended("a", cm) && c.intended("a", nsKey("app"))
+	})
 	other := c.configMap("two")
 	c.restart()
 	c.configMap("three")

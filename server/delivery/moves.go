@@ -4,22 +4,27 @@ import (
 	"cmp"
 	"slices"
 
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
 )
 
-// Moves lists the groups that are not where they should be, the longest of them first. Those whose
+// Moves lists the groups that are not where they should be, and the objects that pass from one to
+// another, the longest of them first. Those whose
 // time does not run come last.
 func (d *Delivery) Moves() []placement.Moving {
-	d.mu.Lock()
-	out := make([]placement.Moving, 0, len(d.moves))
-	for r, m := range d.moves {
-		if d.group(r) == nil { // what it was is deleted
-			delete(d.moves, r)
+	d.catalog.Lock()
+	out := make([]placement.Moving, 0, len(d.catalog.Moves))
+	for r, m := range d.catalog.Moves {
+		if d.catalog.Group(r) == nil { // what it was is deleted
+			delete(d.catalog.Moves, r)
 			continue
 		}
 		out = append(out, m)
 	}
-	d.mu.Unlock()
+	for _, p := range d.catalog.Passes {
+		out = append(out, p.Move)
+	}
+	d.catalog.Unlock()
 	slices.SortFunc(out, func(a, b placement.Moving) int {
 		if a.Since.IsZero() != b.Since.IsZero() {
 			if a.Since.IsZero() {
@@ -36,51 +41,41 @@ func (d *Delivery) Moves() []placement.Moving {
 func (d *Delivery) underWay(p *plan, step placement.Step) {
 	switch step.Phase {
 	case placement.Settled, placement.Finishing:
-		d.settled(p.ref)
+		if !d.cannotLeave(p) {
+			d.settled(p.ref)
+		}
 		return
 	}
 	m := placement.Moving{
 		Key:     p.key,
-		From:    p.record.list(),
-		To:      p.state.Wanted,
+		From:    placement.Union(p.names(p.look.record.Here()), p.look.awayLeft()),
+		To:      p.choice.Targets,
+		Since:   step.Since,
 		Phase:   step.Phase,
 		Message: step.Message,
-	}
-	if step.Move != nil {
-		m.Since = step.Move.Since
 	}
 	if step.Phase == placement.Staying && placement.Same(m.From, m.To) {
 		d.settled(p.ref)
 		return
 	}
-	d.mu.Lock()
-	before, was := d.moves[p.ref]
-	d.moves[p.ref] = m
-	d.mu.Unlock()
+	d.catalog.Lock()
+	before, was := d.catalog.Moves[p.ref]
+	d.catalog.Moves[p.ref] = m
+	d.catalog.Unlock()
 	if !was || before.Phase != m.Phase || before.Message != m.Message || !slices.Equal(before.From, m.From) ||
 		!slices.Equal(before.To, m.To) {
-		d.tellMoves(before.From, before.To, m.From, m.To)
+		d.TellMoves(before.From, before.To, m.From, m.To)
 	}
 }
 
 // settled drops the move of a group.
-func (d *Delivery) settled(r ref) {
-	d.mu.Lock()
-	before, was := d.moves[r]
-	delete(d.moves, r)
-	d.mu.Unlock()
+func (d *Delivery) settled(r catalog.Ref) {
+	d.catalog.Lock()
+	before, was := d.catalog.Moves[r]
+	delete(d.catalog.Moves, r)
+	d.catalog.Unlock()
 	if was {
-		d.tellMoves(before.From, before.To)
-	}
-}
-
-// tellMoves tells that moves from or to some targets are others.
-func (d *Delivery) tellMoves(of ...[]string) {
-	if d.cfg.Moved == nil {
-		return
-	}
-	for _, t := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(of...)))) {
-		d.cfg.Moved(t)
+		d.TellMoves(before.From, before.To)
 	}
 }
 

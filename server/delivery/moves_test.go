@@ -18,6 +18,7 @@ func TestMovesAreListed(t *testing.T) {
 		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
 		web := c.deployment("web", nil, "one")
 		c.eventually("on a", func() bool { return c.has("a", web) })
+		c.report("a", web, nil)
 		if m := c.d.Moves(); len(m) != 0 {
 			t.Errorf("nothing moves: %+v", m)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/spaceapi/spaceapitest"
@@ -23,8 +24,8 @@ func (c *center) gone(target string, k store.Key) {
 
 func (c *center) namespaceMoving() (status, reason, message string) {
 	o, _ := c.Get(c.t.Context(), nsKey("app"), "v1")
-	m := readConditions(o).get(v1alpha1.ConditionObjectMoving)
-	return str(m, "status"), str(m, "reason"), str(m, "message")
+	m := catalog.ReadConditions(o).Get(v1alpha1.ConditionObjectMoving)
+	return fields.Clone(m, "status"), fields.Clone(m, "reason"), fields.Clone(m, "message")
 }
 
 func TestAMoveThatTakesTooLongGoesBackOnce(t *testing.T) {
@@ -33,6 +34,8 @@ func TestAMoveThatTakesTooLongGoesBackOnce(t *testing.T) {
 		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
 		web, cm := c.deployment("web", nil, "one"), c.configMap("one")
 		c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", cm) })
+		c.report("a", web, nil)
+		c.report("a", cm, nil)
 		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
 		c.eventually("on both", func() bool { return c.has("b", web) && c.has("b", cm) })
 		c.report("b", cm, nil)
@@ -79,6 +82,8 @@ func givenUp(t *testing.T) (c *center, web, cm store.Key) {
 	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
 	web, cm = c.deployment("web", nil, "one"), c.configMap("one")
 	c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", cm) })
+	c.report("a", web, nil)
+	c.report("a", cm, nil)
 	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
 	time.Sleep(11 * time.Minute)
 	synctest.Wait()
@@ -129,6 +134,7 @@ func TestATargetThatComesBackIsTriedAgain(t *testing.T) {
 		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
 		web := c.deployment("web", nil, "")
 		c.eventually("on a", func() bool { return c.has("a", web) })
+		c.report("a", web, nil)
 		session := func(status string) {
 			m := meta("b")
 			m["labels"] = map[string]any{"region": "south"}
@@ -230,6 +236,7 @@ func TestTheTimeOfASuspendedMoveStands(t *testing.T) {
 		c.placement("p", 1, []any{"a"}, map[string]any{"move": minute})
 		web := c.deployment("web", map[string]any{"app": "web"}, "")
 		c.eventually("on a", func() bool { return c.has("a", web) })
+		c.report("a", web, nil)
 		c.placement("p", 2, []any{"b"}, map[string]any{"move": minute})
 		c.eventually("on both", func() bool { return c.has("b", web) })
 		c.placement("p", 3, []any{"b"}, map[string]any{"move": minute, "suspend": true})
@@ -253,7 +260,10 @@ func TestAMoveNamesWhatIsRefused(t *testing.T) {
 		c := shop(t)
 		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
 		web, one, two := c.deployment("web", nil, ""), c.configMap("one"), c.configMap("two")
-		c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", two) })
+		c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", one) && c.has("a", two) })
+		for _, k := range []store.Key{web, one, two} {
+			c.report("a", k, nil)
+		}
 		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
 		c.eventually("on both", func() bool { return c.has("b", web) && c.has("b", two) })
 		for _, k := range []store.Key{web, two} { // "one" comes before them, and is not reported yet
@@ -290,4 +300,65 @@ func TestAMoveNamesWhatIsRefused(t *testing.T) {
 			t.Errorf("on b: %v, Events: %d and %d", c.has("b", web), told("MoveHeldUp"), told("MoveGivenUp"))
 		}
 	})
+}
+
+// The old target is kept until the new one has been ready for minReadySeconds without a break.
+func TestANewTargetIsReadyForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		gate := map[string]any{"move": map[string]any{"minReadySeconds": int64(30), "readyTimeout": "5m"}}
+		c.placement("p", 1, []any{"a"}, gate)
+		c.namespace("app", nil)
+		web := c.deployment("web", map[string]any{"app": "web"}, "")
+		c.eventually("on a", func() bool { return c.has("a", web) })
+		c.report("a", web, nil)
+		p := c.placement("p", 2, []any{"b"}, gate)
+		c.eventually("on b", func() bool { return c.has("b", web) })
+		c.report("b", web, nil)
+		time.Sleep(25 * time.Second)
+		synctest.Wait()
+		if !c.has("a", web) || !strings.Contains(fields.Clone(c.moving(p), "message"), "minReadySeconds is 30") {
+			t.Fatalf("a is left after 25 s, or nothing is said: %v", c.moving(p))
+		}
+		c.report("b", web, func(p *placement.Progress) { p.Available = 0 })
+		time.Sleep(time.Second)
+		c.report("b", web, nil)
+		c.leftAfterAWhile("a", web)
+		c.eventually("settled", func() bool { return c.moving(p)["reason"] == "Settled" })
+		if len(c.d.readiness) != 0 {
+			t.Error("something is kept of what has moved")
+		}
+	})
+}
+
+// So it is for objects that pass to a Placement.
+func TestAPassedObjectIsReadyForAWhile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+		web := c.deployment("web", map[string]any{"app": "web"}, "")
+		c.eventually("on a", func() bool { return c.has("a", web) })
+		c.report("a", web, nil)
+		c.placement("p", 1, []any{"b"}, map[string]any{"move": map[string]any{"minReadySeconds": int64(30)}})
+		c.eventually("on b", func() bool { return c.has("b", web) })
+		time.Sleep(time.Second)
+		synctest.Wait() // the object is rendered once more, as one of the Placement's: b reports that
+		c.report("b", web, nil)
+		c.leftAfterAWhile("a", web)
+	})
+}
+
+// leftAfterAWhile checks that a target has an object for 25 s, and 6 s later does not.
+func (c *center) leftAfterAWhile(target string, k store.Key) {
+	c.t.Helper()
+	time.Sleep(25 * time.Second)
+	synctest.Wait()
+	if !c.has(target, k) {
+		c.t.Fatalf("%s is left after 25 s", target)
+	}
+	time.Sleep(6 * time.Second)
+	synctest.Wait()
+	if c.has(target, k) {
+		c.t.Fatalf("%s is never left", target)
+	}
 }

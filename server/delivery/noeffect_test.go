@@ -9,9 +9,9 @@ import (
 
 func TestWhatDoesNothingSaysSo(t *testing.T) {
 	c := shop(t)
-	k := store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "kube-system", Name: "agent"}
+	k := store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "kube-public", Name: "agent"}
 	m := meta("agent")
-	m["namespace"] = "kube-system"
+	m["namespace"] = "kube-public"
 	told := func() (n int) {
 		c.reports.Lock()
 		defer c.reports.Unlock()

@@ -5,75 +5,51 @@ import (
 	"encoding/json"
 	"fmt"
 	"strconv"
-	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/store"
 )
 
-// derives reports whether the object's annotation follows a record that stands elsewhere.
-func derives(o *object) bool {
-	return o.kind.order == store.ClassOther && (o.source == nil || o.source.kind != ofObject)
-}
-
-// wantedNote is what the derived annotation should say: where the object is. The last step of a
-// hold is made by the write of where it is without the hold; when the annotation says that already,
-// it is first set right, so that there is such a write.
-func (d *Delivery) wantedNote(o *object) string {
-	if h := d.holds[o]; h != nil && h.releasing {
-		if released := d.released(o).derived(); o.note.record() != released {
-			return released
-		}
-	}
-	return d.effective(o).derived()
-}
-
-// noteDelay is how long a derived annotation waits, so that a move that is quick writes it once:
-// the API server gives a Deployment whose annotations change another generation, which goes to its
-// targets and back.
-const noteDelay = time.Second
-
-// note has the annotation of an object written when it is not right. The lock must be held.
-func (d *Delivery) note(o *object) {
-	if !o.present || o.leaving || !derives(o) || o.note.record() == d.wantedNote(o) && !o.ownAnnotations {
-		return
-	}
-	if h := d.holds[o]; h != nil && h.releasing {
-		d.notes.Add(o.key())
-		return
-	}
-	d.notes.AddAfter(o.key(), noteDelay)
-}
-
-// annotate writes the derived annotation of one object, when it differs from where the object is.
+// annotate writes the annotations of one object that are not right: where it is, and the unit that it
+// is with, where no decision depends on when that is written.
 func (d *Delivery) annotate(ctx context.Context, k store.Key) error {
-	d.mu.RLock()
-	o := d.find(k)
-	if o == nil || o.leaving || !derives(o) {
-		d.mu.RUnlock()
+	d.catalog.Lock() // targets are interned
+	o := d.catalog.Find(k)
+	if o == nil || o.Leaving || o.Retired {
+		d.catalog.Unlock()
 		return nil
 	}
-	if o.undecided && o.source != nil && len(o.source.regained) > 0 {
-		d.mu.RUnlock()
-		return fmt.Errorf("annotate %s: its namespace first tells what it has not left: %w", k, errUndecided)
+	annotations := map[string]any{}
+	want := d.catalog.WantedNote(o)
+	if d.catalog.Passing(o) == binding.Later && !d.catalog.Idle(o) {
+		annotations[v1alpha1.AnnotationUnit] = catalog.StampText(o.Source.ID(), o)
+		if o.With == nil && catalog.Derives(o) {
+			want = d.catalog.Sets.Union(o.On, o.Source.Record).Derived()
+		}
 	}
-	want := d.wantedNote(o)
-	same := o.note.record() == want && !o.ownAnnotations
-	revision, apiVersion := o.revision, o.kind.apiVersion
-	d.mu.RUnlock()
-	if same {
+	if o.Note.Record() != want {
+		annotations[v1alpha1.AnnotationTargets] = orNull(want)
+	}
+	if d.catalog.LivesOnChanged(o) {
+		annotations[v1alpha1.AnnotationDependents] = orNull(d.catalog.KeptFor(o.Namespace.Space.Namespaces[o.Name]).Record())
+	}
+	revision, apiVersion := o.Revision, o.Kind.ApiVersion
+	d.catalog.Unlock()
+	if len(annotations) == 0 {
 		return nil
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"resourceVersion": strconv.FormatInt(revision, 10),
-		"annotations": map[string]any{v1alpha1.AnnotationTargets: orNull(want), v1alpha1.AnnotationMove: nil,
-			v1alpha1.AnnotationUndecided: nil},
+		"resourceVersion": strconv.FormatInt(revision, 10), "annotations": annotations,
 	}})
 	if err != nil {
 		return fmt.Errorf("encode annotation: %w", err)
 	}
+	// gofail: var beforeAnnotation struct{}
 	if _, err := d.cfg.API.Patch(ctx, k, apiVersion, "", patch); err != nil {
 		return unlessGone(fmt.Errorf("annotate %s: %w", k, err))
 	}
+	// gofail: var annotatedBeforeForget struct{}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/store"
 )
 
@@ -34,7 +35,7 @@ func TestWhatIsTooLargeToBeSentSaysSo(t *testing.T) {
 			return c.refused[cm]
 		}
 		size(store.MaxBodyBytes)
-		if why := refused(); why.Reason != TooLarge || !strings.Contains(why.Message, "the limit is 1572864") {
+		if why := refused(); why.Reason != catalog.TooLarge || !strings.Contains(why.Message, "the limit is 1572864") {
 			t.Errorf("the object says %+v", why)
 		}
 		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})

@@ -6,16 +6,13 @@ import (
 	"fmt"
 	"maps"
 	"reflect"
-	"strings"
 	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
-
-// countDelay is how long reports are gathered before a Placement's counts are taken again.
-const countDelay = 500 * time.Millisecond
 
 // recordPlacement writes the decision and what it means into the status, in one write.
 func (d *Delivery) recordPlacement(ctx context.Context, p *plan, step placement.Step) error {
@@ -30,10 +27,10 @@ func (d *Delivery) recordPlacement(ctx context.Context, p *plan, step placement.
 	if status["decision"] = any(decision); len(decision) == 0 {
 		delete(status, "decision")
 	}
-	if status["move"] = moveField(step.Move); step.Move == nil {
-		delete(status, "move")
-	}
 	status["observedGeneration"] = p.generation
+	if _, shown := status["rollout"]; shown && !p.releases {
+		hideRollout(status)
+	}
 	conflict := placement.Condition{
 		Type:    v1alpha1.ConditionConflict,
 		Status:  p.conflict != "",
@@ -43,15 +40,16 @@ func (d *Delivery) recordPlacement(ctx context.Context, p *plan, step placement.
 	if conflict.Status {
 		conflict.Reason = "SamePriority"
 	}
-	list, now := readConditions(map[string]any{"status": status}), time.Now()
+	list, now := catalog.ReadConditions(map[string]any{"status": status}), time.Now()
 	for _, c := range append(outcome(p, step), conflict) {
-		list, _ = list.with(c, p.generation, now)
+		keepReason(&c, list)
+		list, _ = list.With(c, p.generation, now)
 	}
 	status["conditions"] = []any(list)
 	if err := d.writeStatus(ctx, p.key, p.version, p.status, status); err != nil {
 		return err
 	}
-	d.status.AddAfter(p.key, countDelay)
+	d.ToldPlacement(p.key, "")
 	return nil
 }
 
@@ -96,125 +94,4 @@ func equal(a, b map[string]any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && reflect.DeepEqual(x, y)
-}
-
-// tally is how far one Placement is carried out.
-type tally struct {
-	selected, synced, available, failed int
-	behind, refused, waiting            []string // targets, for the message
-}
-
-// count takes the counts of a Placement or a Location again and writes them.
-func (d *Delivery) count(ctx context.Context, k store.Key) error {
-	if k.Resource == "locations" {
-		return d.countLocation(ctx, k)
-	}
-	d.mu.RLock()
-	g := d.group(ref{ofPlacement, k})
-	if g == nil {
-		d.mu.RUnlock()
-		return nil
-	}
-	b := g.book
-	p := &plan{
-		ref:        g.ref(),
-		group:      g,
-		key:        k,
-		generation: b.generation,
-		version:    fmt.Sprint(b.revision),
-		status:     b.status,
-	}
-	targets := g.record.list()
-	d.inquire(p, g.record)
-	d.mu.RUnlock()
-
-	status := maps.Clone(p.status)
-	if status == nil {
-		return nil // the decision comes first
-	}
-	t := d.tally(targets, p.asked)
-	status["targets"] = map[string]any{
-		"selected":  t.selected,
-		"synced":    t.synced,
-		"available": t.available,
-		"failed":    t.failed,
-	}
-	list, now := readConditions(map[string]any{"status": status}), time.Now()
-	for _, c := range t.conditions() {
-		list, _ = list.with(c, p.generation, now)
-	}
-	status["conditions"] = []any(list)
-	return d.writeStatus(ctx, k, p.version, p.status, status)
-}
-
-func (d *Delivery) tally(targets []string, asked []question) tally {
-	t := tally{selected: len(targets)}
-	for _, name := range targets {
-		synced, available, refused := true, true, false
-		for _, q := range asked {
-			p, ok := d.cfg.Progress(name, q.key)
-			switch {
-			case !ok || p.UID != q.demand.UID:
-				synced, available = false, false
-			case p.Refused != nil:
-				synced, available, refused = false, false, true
-			default:
-				synced = synced && p.Applied == q.demand.Hash
-				available = available && p.Arrived(q.demand) == ""
-			}
-		}
-		switch {
-		case refused:
-			t.failed++
-			t.refused = append(t.refused, name)
-		case !synced:
-			t.behind = append(t.behind, name)
-		}
-		if synced {
-			t.synced++
-		}
-		if available {
-			t.available++
-		} else {
-			t.waiting = append(t.waiting, name)
-		}
-	}
-	return t
-}
-
-func (t tally) conditions() []placement.Condition {
-	synced := placement.Condition{
-		Type:   v1alpha1.ConditionSynced,
-		Status: t.synced == t.selected && t.selected > 0,
-		Reason: "AllSynced",
-	}
-	switch {
-	case t.selected == 0:
-		synced.Reason = "NoTargets"
-	case t.failed > 0:
-		synced.Reason, synced.Message = "Refused", "refused on "+some(t.refused)
-	case !synced.Status:
-		synced.Reason, synced.Message = "Behind", "not yet applied on "+some(t.behind)
-	}
-	available := placement.Condition{
-		Type:   v1alpha1.ConditionAvailable,
-		Status: t.available == t.selected && t.selected > 0,
-		Reason: "AllAvailable",
-	}
-	switch {
-	case t.selected == 0:
-		available.Reason = "NoTargets"
-	case !available.Status:
-		available.Reason, available.Message = "NotAvailable", "not available on "+some(t.waiting)
-	}
-	return []placement.Condition{synced, available}
-}
-
-// some names at most 20 targets.
-func some(list []string) string {
-	const most = 20
-	if len(list) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
-	}
-	return strings.Join(list, ", ")
 }

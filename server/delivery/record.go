@@ -4,81 +4,22 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
 )
 
-// record writes the next step of a group with optimistic concurrency: when the holder of the record
-// has changed meanwhile, the write fails and the group is looked at again, with what changed. The
-// feeds follow when the write comes back as one of the store's.
-func (d *Delivery) record(ctx context.Context, p *plan, step placement.Step) error {
-	next := placement.Join(step.Decision)
-	was := p.record.record()
-	if step.Phase == placement.Staying && len(p.state.Current) == 0 && next == "" {
-		next = was
-	}
-	move, moved := moveText(step.Move), moveText(p.state.Move)
-	if next != was && next == p.annotation && !p.undecided {
-		// The annotation says by chance what is decided only now. It first says what is, so that
-		// the decision is a write.
-		return d.recordMarks(ctx, p, step, was, moved)
-	}
-	d.tell(p, step, next != was)
-	if p.ref.kind == ofPlacement {
+// show writes what a step means for people: the conditions, and of a Placement its status. The
+// annotations follow by themselves. Where its holder has changed meanwhile it is looked at again.
+func (d *Delivery) show(ctx context.Context, p *plan, step placement.Step) error {
+	if p.ref.Kind == catalog.OfPlacement {
 		return d.recordPlacement(ctx, p, step)
 	}
-	if next != p.annotation || move != moved || p.undecided || len(p.regained) > 0 {
-		if err := d.recordMarks(ctx, p, step, next, move); err != nil {
-			return err
-		}
-	}
 	return d.recordConditions(ctx, p, step)
-}
-
-// recordMarks writes the annotations that are the record of a group.
-func (d *Delivery) recordMarks(ctx context.Context, p *plan, step placement.Step, next, move string) error {
-	annotations := map[string]any{v1alpha1.AnnotationTargets: orNull(next), v1alpha1.AnnotationMove: orNull(move)}
-	if p.undecided {
-		annotations[v1alpha1.AnnotationUndecided] = nil
-	}
-	if p.ref.kind == ofNamespace {
-		annotations[v1alpha1.AnnotationLeft] = orNull(placement.Join(p.leaves(step.Decision)))
-	}
-	patch, err := json.Marshal(
-		map[string]any{"metadata": map[string]any{"resourceVersion": p.version, "annotations": annotations}},
-	)
-	if err != nil {
-		return fmt.Errorf("encode decision: %w", err)
-	}
-	// gofail: var beforeDecision struct{}
-	now, err := d.cfg.API.Patch(ctx, p.key, p.apiVersion, "", patch)
-	if err != nil {
-		return unlessGone(fmt.Errorf("record decision %q on %s: %w", next, p.key, err))
-	}
-	// gofail: var decidedBeforeFeed struct{}
-	p.version = str(now, "metadata", "resourceVersion")
-	d.cfg.Log.Info("decision", "of", p.key.String(), "phase", string(step.Phase), "from", p.record.record(), "to", next)
-	return nil
-}
-
-// maxLeft is how many targets are remembered that a group has left. The annotations of its objects are
-// right again within seconds, so that only the last few can be in any of them.
-const maxLeft = 8
-
-// leaves returns the targets that the group has left when its record is next, the last one last.
-func (p *plan) leaves(next []string) []string {
-	var out []string
-	for _, name := range append(slices.Clone(p.left), p.record.list()...) {
-		if !slices.Contains(next, name) && !slices.Contains(p.regained, name) {
-			out = append(slices.DeleteFunc(out, func(have string) bool { return have == name }), name)
-		}
-	}
-	return out[max(0, len(out)-maxLeft):]
 }
 
 // orNull is a value of a merge patch that takes out what is empty.
@@ -96,17 +37,17 @@ func (d *Delivery) recordConditions(ctx context.Context, p *plan, step placement
 	list, changed := p.conditions, false
 	for _, c := range outcome(p, step) {
 		c.Type = "skerry.dev/" + c.Type
-		if p.ref.kind == ofObject {
+		if p.ref.Kind == catalog.OfObject {
 			if d.needsSaying(p.group, c) {
 				d.cfg.Condition(p.key, c)
 			}
 			continue
 		}
-		if quiet(c) && list.get(c.Type) == nil {
+		if quiet(c) && list.Get(c.Type) == nil {
 			continue
 		}
 		var one bool
-		list, one = list.with(c, 0, now)
+		list, one = list.With(c, 0, now)
 		changed = changed || one
 	}
 	if !changed {
@@ -125,14 +66,14 @@ func (d *Delivery) recordConditions(ctx context.Context, p *plan, step placement
 
 // needsSaying reports whether a condition of an object is worth a write: it is not as it should be,
 // or it was not before.
-func (d *Delivery) needsSaying(g *group, c placement.Condition) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	before := g.said[c.Type]
-	if g.said == nil {
-		g.said = map[string]bool{}
+func (d *Delivery) needsSaying(g *catalog.Group, c placement.Condition) bool {
+	d.catalog.Lock()
+	defer d.catalog.Unlock()
+	before := g.Said[c.Type]
+	if g.Said == nil {
+		g.Said = map[string]bool{}
 	}
-	g.said[c.Type] = !quiet(c)
+	g.Said[c.Type] = !quiet(c)
 	return before || !quiet(c)
 }
 
@@ -158,16 +99,24 @@ func outcome(p *plan, step placement.Step) []placement.Condition {
 			", make a Placement, or let the admin set defaultTargets of the Space"
 	case p.choice.Reason != "":
 		scheduled.Status, scheduled.Reason, scheduled.Message = len(p.choice.Targets) > 0 &&
-			p.choice.Reason != "TooFewTargets",
+			p.choice.Reason != "TooFewTargets" && p.choice.Reason != "TooFewGroups",
 			p.choice.Reason, p.choice.Message
+	case p.none:
+		scheduled.Reason, scheduled.Message = "NoneWanted", "spec.targets.count is 0: the objects are on no target"
+	default:
+		if scheduled.Message = p.why(); scheduled.Message == "" {
+			scheduled.Message = p.leftFor
+		}
 	}
 	moving := placement.Condition{Type: v1alpha1.ConditionMoving, Reason: string(step.Phase), Message: step.Message}
 	switch step.Phase {
 	case placement.Starting, placement.Waiting, placement.Breaking:
 		moving.Status, moving.Reason = true, string(v1alpha1.MakeBeforeBreak)
-		if p.state.BreakFirst {
+		if p.first {
 			moving.Reason = string(v1alpha1.BreakBeforeMake)
 		}
+	case placement.HookRunning, placement.HookFailed:
+		moving.Status = true
 	case placement.GivenUp:
 		moving.Reason = "ReadyTimeout"
 	case placement.Finishing, placement.Settled, placement.Staying:
@@ -179,31 +128,50 @@ func outcome(p *plan, step placement.Step) []placement.Condition {
 // tell makes Events of what people would want to know of: a move that begins, ends or cannot be
 // made, and what fits nowhere.
 func (d *Delivery) tell(p *plan, step placement.Step, changed bool) {
-	e := placement.Event{Key: p.key, APIVersion: p.apiVersion, Kind: p.kindName, UID: p.uid, Message: step.Message}
+	e := p.event()
+	e.Message = step.Message
 	switch {
 	case step.Phase == placement.VolumeWouldStay:
 		e.Warning, e.Reason = true, string(step.Phase)
 	case step.Phase == placement.GivenUp:
 		e.Warning, e.Reason = true, "MoveGivenUp"
-	case step.Phase == placement.Waiting && p.refused != "":
+	case step.Phase == placement.Waiting && p.refuses():
 		e.Warning, e.Reason = true, "MoveHeldUp"
 	case changed && (step.Phase == placement.Starting || step.Phase == placement.Breaking):
 		e.Reason = "Moving"
+		if why := p.why(); why != "" {
+			e.Message += ": " + why
+		}
 	case step.Phase == placement.Finishing && step.Message != "":
 		e.Reason = "Moved"
-	case p.choice.Reason != "" && p.choice.Reason != "TooFewTargets":
+	case p.choice.Reason != "" && p.choice.Reason != "TooFewTargets" && p.choice.Reason != "TooFewGroups":
 		e.Warning, e.Reason, e.Message = true, p.choice.Reason, p.choice.Message
 	default:
 		return
 	}
-	d.mu.Lock()
+	d.catalog.Lock()
 	g := p.group
-	again := !changed && g.told == e.Reason+e.Message
-	g.told = e.Reason + e.Message
-	d.mu.Unlock()
+	again := !changed && g.Told == e.Reason+e.Message
+	g.Told = e.Reason + e.Message
+	d.catalog.Unlock()
 	if !again {
 		d.cfg.Event(e)
 	}
+}
+
+// event is one about the holder of a group, without words.
+func (p *plan) event() placement.Event {
+	return placement.Event{Key: p.key, APIVersion: p.apiVersion, Kind: p.kindName, UID: p.uid}
+}
+
+// refuses reports whether a wanted target refuses something.
+func (p *plan) refuses() bool {
+	for _, t := range p.look.facts.Wanted {
+		if p.look.refused[t] {
+			return true
+		}
+	}
+	return false
 }
 
 func unlessGone(err error) error {

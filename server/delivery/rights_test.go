@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -25,7 +26,8 @@ func (c *center) operator(group, resource, kind string, notes map[string]any) st
 }
 
 func bindingKey(resource, namespace string) store.Key {
-	return store.Key{Space: "shop", Group: "rbac.authorization.k8s.io", Resource: resource, Namespace: namespace, Name: "b"}
+	return store.Key{Space: "shop", Group: "rbac.authorization.k8s.io", Resource: resource,
+		Namespace: namespace, Name: "b"}
 }
 
 func (c *center) bind(k store.Key, kind, namespace, name string) {
@@ -50,7 +52,7 @@ func (c *center) given(target string, k store.Key) string {
 	if err != nil || json.Unmarshal(body, &o) != nil {
 		c.t.Fatal("no body", err)
 	}
-	account := str(o, "metadata", "annotations", store.PodAPI)
+	account := fields.Clone(o, "metadata", "annotations", store.PodAPI)
 	if strings.Contains(string(body), store.PodAPIConfigMap) != (account != "") {
 		c.t.Errorf("pods and options do not agree: %s", body)
 	}
@@ -114,7 +116,7 @@ func TestWhatIsSaidOfPodsCounts(t *testing.T) {
 		c.eventually("it says "+want, func() bool {
 			c.mu.Lock()
 			defer c.mu.Unlock()
-			return str(c.objects[op], "metadata", "annotations", v1alpha1.AnnotationPodAPIUsed) == want
+			return fields.Clone(c.objects[op], "metadata", "annotations", v1alpha1.AnnotationPodAPIUsed) == want
 		})
 	}
 	used("Space: ServiceAccount op is bound to rights in this space")
@@ -128,10 +130,13 @@ func TestWhatIsSaidOfPodsCounts(t *testing.T) {
 	c.put(key("", "serviceaccounts", "op"), nil)
 	c.put(bindingKey("rolebindings", "app"), nil)
 	used("")
+	c.eventually("nobody says anything", func() bool { return c.given("a", op) == "" })
 	c.change(nsKey("app"), map[string]any{"annotations": map[string]any{v1alpha1.AnnotationPodAPI: "Space"}})
 	c.eventually("the Namespace says yes", func() bool { return c.given("a", op) == "op" })
+	used("Space: its Namespace says so by skerry.dev/pod-api")
 	c.account("None")
 	c.eventually("the account says none", func() bool { return c.given("a", op) == "" })
+	used("None: ServiceAccount op says so by skerry.dev/pod-api")
 	c.restart()
 	if c.given("a", op) != "" {
 		t.Error("a restart forgets what the account says")
@@ -162,7 +167,8 @@ func TestABindingOfAParentGivesNothing(t *testing.T) {
 	op := c.operator("apps", "deployments", "Deployment", nil)
 	c.bind(bindingKey("rolebindings", "app"), "ServiceAccount", "app", "op")
 	c.eventually("one of its own does", func() bool { return c.has("a", op) && c.given("a", op) == "op" })
-	c.change(bindingKey("rolebindings", "app"), map[string]any{"annotations": map[string]any{v1alpha1.AnnotationOrigin: "shop/"}})
+	c.change(bindingKey("rolebindings", "app"),
+		map[string]any{"annotations": map[string]any{v1alpha1.AnnotationOrigin: "shop/"}})
 	c.eventually("one on its way does not", func() bool { return c.given("a", op) == "" })
 	if here, above := c.d.RunsAs("a", "shop", "app", "op"); here || above {
 		t.Errorf("a token is given: here %v, above %v", here, above)

@@ -8,9 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
 
@@ -18,23 +17,10 @@ import (
 // moment after every move of a namespace.
 func left(t *testing.T) (*center, store.Key) {
 	c := shop(t)
-	m := meta("app")
-	m["annotations"] = map[string]any{v1alpha1.AnnotationTargets: "b"}
-	m["labels"] = map[string]any{v1alpha1.LabelTarget: "b"}
-	c.put(nsKey("app"), obj("v1", "Namespace", m))
-	cm := key("", "configmaps", "one")
-	c.put(
-		cm,
-		obj(
-			"v1",
-			"ConfigMap",
-			map[string]any{
-				"name":        "one",
-				"namespace":   "app",
-				"annotations": map[string]any{v1alpha1.AnnotationTargets: "a,b"},
-			},
-		),
-	)
+	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "b"})
+	cm := c.configMap("one")
+	c.eventually("on b", func() bool { return c.has("b", cm) && c.annotation(cm) == "b" })
+	c.change(cm, map[string]any{"annotations": map[string]any{v1alpha1.AnnotationTargets: "a,b"}})
 	if c.has("a", cm) || !c.has("b", cm) {
 		t.Fatal("it is to be where its Namespace's record says")
 	}
@@ -83,8 +69,7 @@ func TestAnObjectDoesNotComeBackThatIsStillReported(t *testing.T) {
 }
 
 // Both have left a, and the center has not heard of that; then one of them is wished there, and not
-// any more. That the Namespace has not left a for that one must not be told before the annotation
-// of the other one is right.
+// any more. The other one, whose annotation cannot be written, has nothing to do with that.
 func TestAnObjectDoesNotComeBackBecauseAnotherIsHeld(t *testing.T) {
 	synctest.Test(t, anotherIsHeld)
 }
@@ -118,13 +103,7 @@ func anotherIsHeld(t *testing.T) {
 	c.label(one, map[string]any{v1alpha1.LabelTarget: "a"})
 	c.eventually("wished on a", func() bool { return c.has("a", one) && !c.has("b", one) && c.annotation(one) == "a" })
 	c.gone("b", one)
-	c.change(
-		one,
-		map[string]any{
-			"labels":      map[string]any{v1alpha1.LabelTarget: nil},
-			"annotations": map[string]any{v1alpha1.AnnotationUndecided: "true"},
-		},
-	)
+	c.label(one, map[string]any{v1alpha1.LabelTarget: nil})
 	c.eventually("held on a", func() bool { return c.has("a", one) && c.has("b", one) })
 	time.Sleep(time.Minute) // all is written that can be
 	c.restart()
@@ -156,26 +135,12 @@ func TestAnObjectThatIsReportedStaysHeldOverARestart(t *testing.T) {
 	}
 }
 
-func TestAWishOfItsOwnBeginsWhereTheObjectIs(t *testing.T) {
-	c, cm := left(t)
-	text, known := c.d.Targets(
-		"shop",
-		cm,
-		&metav1.ObjectMeta{Name: "one", Namespace: "app", Labels: map[string]string{v1alpha1.LabelTarget: "b"},
-			Annotations: map[string]string{v1alpha1.AnnotationTargets: "a,b"}},
-	)
-	if text != "b" || !known {
-		t.Errorf("admission says %q", text)
-	}
-}
-
-// A write can come before a center knows where the object is that it is about, or at a replica that
-// never does: the old annotation comes with it, or none.
+// What the annotation says of an object that gets a wish means nothing.
 func TestAWishOfItsOwnBeginsWhereTheObjectIsWhateverItsAnnotationSays(t *testing.T) {
 	for _, annotations := range []map[string]any{
 		{v1alpha1.AnnotationTargets: "a"},
 		{v1alpha1.AnnotationTargets: nil},
-		{v1alpha1.AnnotationUndecided: "true"},
+		{v1alpha1.AnnotationTargets: "c"},
 	} {
 		c, cm := left(t)
 		c.target("c", nil)
@@ -205,17 +170,11 @@ func TestAWishOfItsOwnForWhatTheAnnotationSaysAlready(t *testing.T) {
 }
 
 // The center died after the wish was written and before it was decided about.
-func TestAWishOfItsOwnWithoutADecisionBeginsWhereTheObjectIsReported(t *testing.T) {
+func TestAWishOfItsOwnWithoutADecisionBeginsWhereTheObjectIs(t *testing.T) {
 	c, cm := left(t)
 	c.target("c", nil)
 	c.stop()
-	c.change(
-		cm,
-		map[string]any{
-			"labels":      map[string]any{v1alpha1.LabelTarget: "c"},
-			"annotations": map[string]any{v1alpha1.AnnotationUndecided: "true"},
-		},
-	)
+	c.label(cm, map[string]any{v1alpha1.LabelTarget: "c"})
 	c.restart()
 	c.eventually("on c", func() bool { return c.has("c", cm) })
 	if !c.has("b", cm) || c.has("a", cm) {
@@ -225,26 +184,52 @@ func TestAWishOfItsOwnWithoutADecisionBeginsWhereTheObjectIsReported(t *testing.
 	c.eventually("on c alone", func() bool { return !c.has("b", cm) && c.annotation(cm) == "c" })
 }
 
-// A Namespace does not move before what is stored tells where an object is that has just left it,
-// or come to it; but not for ever.
-func TestANamespaceWaitsForWhatIsUndecided(t *testing.T) {
-	synctest.Test(t, namespaceWaits)
+// An object that cannot be written is decided about, and holds nothing else up.
+func TestNothingWaitsForAnObjectThatCannotBeWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, cm := left(t)
+		two := c.configMap("two")
+		c.eventually("both on b", func() bool { return c.has("b", two) })
+		c.report("b", two, nil)
+		c.refuse(cm)
+		c.label(cm, map[string]any{v1alpha1.LabelTarget: "a"})
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "a"})
+		c.eventually("both on both", func() bool { return c.has("a", cm) && c.has("a", two) && c.has("b", cm) })
+		c.report("a", cm, nil)
+		c.report("a", two, nil)
+		c.eventually("both on a", func() bool { return !c.has("b", cm) && !c.has("b", two) })
+	})
 }
 
-func namespaceWaits(t *testing.T) {
-	c, cm := left(t)
-	c.refuse(cm)
-	c.change(
-		cm,
-		map[string]any{
-			"labels":      map[string]any{v1alpha1.LabelTarget: "a"},
-			"annotations": map[string]any{v1alpha1.AnnotationUndecided: "true"},
-		},
-	)
-	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "a"})
-	since := time.Now()
-	c.eventually("the Namespace goes on without it", func() bool { return c.annotation(nsKey("app")) == "a" })
-	if waited := time.Since(since); waited < undecidedTime {
-		t.Errorf("it waited %s", waited)
-	}
+// What is created through a replica that does not lead has no stamp: the leader writes it before the
+// object is in any feed.
+func TestWhatAFollowerCreatesIsStampedFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		one := c.configMap("one")
+		c.eventually("on a", func() bool { return c.has("a", one) })
+		c.follower = true
+		two := key("", "configmaps", "two")
+		c.refuse(two)
+		c.configMap("two")
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if c.has("a", two) {
+			t.Error("it is in a feed, and nothing that is stored says with what it is")
+		}
+		c.refuse(store.Key{})
+		c.eventually("stamped and sent", func() bool { return c.has("a", two) && c.annotation(two) == "a" })
+		o, _ := c.Get(t.Context(), two, "v1")
+		if got := fields.Clone(o, "metadata", "annotations", v1alpha1.AnnotationUnit); got != "uid-"+nsKey("app").String() {
+			t.Errorf("it is with %q", got)
+		}
+		c.mu.Lock()
+		if n := c.patches[two]; n != 1 {
+			t.Errorf("%d writes", n)
+		}
+		c.mu.Unlock()
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("it moves with the others", func() bool { return c.has("b", one) && c.has("b", two) })
+	})
 }

@@ -7,18 +7,20 @@ import (
 	"slices"
 	"testing"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"pgregory.net/rapid"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
 // TestAnyHistoryOfWishes lets people wish and change their mind, at objects, at their Namespace and
-// by a Placement, while the center decides, notes, hears of its targets and is restarted in any
-// order. No cluster gets an object that no wish has named it for since all was at rest, and an
+// by a Placement, at any time, while the center decides, notes, hears of its targets and is restarted in
+// any order. No cluster gets an object that no wish has named it for since all was at rest, and an
 // object is somewhere once it has been anywhere; in the end it is where it is wished, and says so.
 func TestAnyHistoryOfWishes(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -64,8 +66,8 @@ func newWishes(t *testing.T, rt *rapid.T) *wishes {
 		told:    map[string]bool{"a": true},
 		asked:   map[string]int64{},
 	}
+	w.begin()
 	w.center.confirm = func(target string, revision int64) { w.asked[target] = max(w.asked[target], revision) }
-	w.reset()
 	for _, name := range everyTarget {
 		w.target(name, nil)
 		w.on[name] = map[store.Key]placement.Progress{}
@@ -107,9 +109,6 @@ func (w *wishes) step() {
 		"confirm",
 		"restart",
 	)
-	if slices.Contains([]string{"wish", "wish no more", "web", "move"}, what) {
-		w.decideAll()
-	}
 	switch what {
 	case "wish":
 		w.wish(k, w.pick("target", everyTarget...))
@@ -121,7 +120,6 @@ func (w *wishes) step() {
 		w.allow(k, slices.Collect(maps.Keys(w.told))...)
 		w.allow(k, "c")
 		w.label(k, map[string]any{"app": map[bool]any{true: "web", false: nil}[rapid.Bool().Draw(w.rt, "web")]})
-		w.decideAll() // nothing that is stored says where it was, until a Namespace that has left that has been told
 	case "move":
 		to := w.pick("target", everyTarget...)
 		w.told[to] = true
@@ -147,7 +145,16 @@ func (w *wishes) step() {
 		stop(w.d)
 		clear(w.asked) // a center asks again
 		w.d = w.newDelivery()
-		w.reset()
+		w.begin()
+	}
+}
+
+// begin reads what is stored, and takes the term.
+func (w *wishes) begin() {
+	w.reset()
+	w.d.era = w.d.Begun()
+	if err := w.d.takeOver(w.t.Context()); err != nil {
+		w.rt.Fatalf("take over: %v", err)
 	}
 }
 
@@ -157,72 +164,41 @@ func (w *wishes) allow(k store.Key, targets ...string) {
 	}
 }
 
-// wish is a user's write that gives an object a wish, as admission has it: at the replica that
-// leads, or at one that knows nothing.
+// wish is a user's write that gives an object a wish.
 func (w *wishes) wish(k store.Key, target string) {
 	w.allow(k, target)
-	if w.labelOf(k, v1alpha1.LabelTarget) != "" {
-		w.label(k, map[string]any{v1alpha1.LabelTarget: target})
-		return
-	}
-	on := ""
-	if rapid.Bool().Draw(w.rt, "leader") {
-		text, known := w.d.Targets(
-			"shop",
-			k,
-			&metav1.ObjectMeta{Name: k.Name, Namespace: "app", Labels: map[string]string{v1alpha1.LabelTarget: target},
-				Annotations: map[string]string{v1alpha1.AnnotationTargets: w.annotation(k)}},
-		)
-		if known {
-			on = text
-		}
-	}
-	w.pass(k, target, on)
+	w.label(k, map[string]any{v1alpha1.LabelTarget: target})
 }
 
-// wishNoMore is a user's write that takes a wish back, as admission has it.
+// wishNoMore is a user's write that takes a wish back.
 func (w *wishes) wishNoMore(k store.Key) {
-	if w.labelOf(k, v1alpha1.LabelTarget) != "" {
-		w.pass(k, nil, "")
-	}
-}
-
-// pass sets a wish, or takes it off, with the annotations that admission sets then; on is where the
-// object is, empty when that is not known.
-func (w *wishes) pass(k store.Key, target any, on string) {
-	annotations := map[string]any{v1alpha1.AnnotationMove: nil, v1alpha1.AnnotationUndecided: nil}
-	switch {
-	case on != "":
-		annotations[v1alpha1.AnnotationTargets] = on
-	case w.annotation(k) != "":
-		annotations[v1alpha1.AnnotationUndecided] = "true"
-	}
-	w.change(k, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: target}, "annotations": annotations})
+	w.label(k, map[string]any{v1alpha1.LabelTarget: nil})
 }
 
 func (w *wishes) labelOf(k store.Key, name string) string {
-	return str(w.center.objects[k], "metadata", "labels", name)
+	return fields.Clone(w.center.objects[k], "metadata", "labels", name)
 }
 
 // refs are all groups, in an order that does not depend on chance.
-func (w *wishes) refs() []ref {
-	w.d.mu.RLock()
-	defer w.d.mu.RUnlock()
-	out := []ref{{ofNamespace, nsKey("app")}, {ofPlacement, placementOf("web")}}
+func (w *wishes) refs() []catalog.Ref {
+	w.d.catalog.RLock()
+	defer w.d.catalog.RUnlock()
+	out := []catalog.Ref{{Kind: catalog.OfNamespace, Key: nsKey("app")}, {Kind: catalog.OfPlacement, Key: placementOf("web")}}
 	for _, k := range w.objects {
-		o := w.d.find(k)
-		if o != nil && o.source != nil && o.source.kind == ofObject {
-			out = append(out, o.source.ref())
+		o := w.d.catalog.Find(k)
+		if o != nil && o.Source != nil && o.Source.Kind == catalog.OfObject {
+			out = append(out, o.Source.Ref())
 		}
-		if d := w.d.holds[o]; d != nil {
-			out = append(out, ref{ofHold, k})
-		}
+		out = append(out, catalog.Ref{Kind: catalog.OfPass, Key: k})
+	}
+	for _, seq := range slices.Sorted(maps.Keys(w.d.catalog.Records.Cohorts)) {
+		out = append(out, catalog.CohortRef("shop", seq))
 	}
 	return out
 }
 
-func (w *wishes) decideOne(r ref) {
-	if err := w.d.decide(w.t.Context(), r); err != nil && !errors.Is(err, errUndecided) {
+func (w *wishes) decideOne(r catalog.Ref) {
+	if err := w.d.decide(w.t.Context(), r); err != nil && !errors.Is(err, errNotYet) {
 		w.rt.Fatalf("decide %s: %v", r, err)
 	}
 }
@@ -232,17 +208,12 @@ func (w *wishes) decideAll() {
 		for _, r := range w.refs() {
 			w.decideOne(r)
 		}
-		for _, k := range w.objects {
-			if o := w.d.find(k); o.undecided && derives(o) {
-				w.noteOne(k)
-			}
-		}
 	}
 	w.check()
 }
 
 func (w *wishes) noteOne(k store.Key) {
-	if err := w.d.annotate(w.t.Context(), k); err != nil && !errors.Is(err, errUndecided) {
+	if err := w.d.annotate(w.t.Context(), k); err != nil {
 		w.rt.Fatalf("annotate %s: %v", k, err)
 	}
 }
@@ -257,7 +228,7 @@ func (w *wishes) apply(target string, k store.Key) {
 		w.rt.Fatalf("%s is made on %s, where nobody wishes it", k, target)
 	}
 	e, _ := w.d.Feed(target).Get(k)
-	w.on[target][k] = placement.Progress{UID: str(w.center.objects[k], "metadata", "uid"), Applied: e.Hash, Ready: true}
+	w.on[target][k] = placement.Progress{UID: fields.Clone(w.center.objects[k], "metadata", "uid"), Applied: e.Hash, Ready: true}
 	w.arrived[k] = true
 }
 
@@ -302,10 +273,10 @@ func (w *wishes) check() {
 		}
 		resting = resting && slices.Equal(now, []string{w.wished(k)})
 	}
-	w.d.mu.RLock()
-	defer w.d.mu.RUnlock()
+	w.d.catalog.RLock()
+	defer w.d.catalog.RUnlock()
 	home := w.labelOf(nsKey("app"), v1alpha1.LabelTarget)
-	if resting && len(w.d.holds) == 0 && w.d.spaces["shop"].namespaces["app"].group.record.record() == home {
+	if resting && w.d.passesNothing() && w.d.catalog.Spaces["shop"].Namespaces["app"].Group.Record.Record() == home {
 		w.told = map[string]bool{home: true}
 		for _, k := range w.objects {
 			w.may[k] = map[string]bool{w.wished(k): true}
@@ -322,6 +293,18 @@ func (w *wishes) wished(k store.Key) string {
 		return "c"
 	}
 	return w.labelOf(nsKey("app"), v1alpha1.LabelTarget)
+}
+
+// passesNothing reports whether no object is on its way, or is to be.
+func (d *Delivery) passesNothing() bool {
+	for seq := range d.catalog.Records.Cohorts {
+		if c, counts := d.catalog.Records.Index.Cohort(seq); counts && !c.Arrived {
+			return false
+		}
+	}
+	quiet := true
+	d.catalog.EachObject(func(o *catalog.Object) { quiet = quiet && d.catalog.Passing(o) == binding.Remains })
+	return quiet
 }
 
 // settle lets everything that is left to do be done.

@@ -7,10 +7,13 @@
 // A field that is absent, or that has another type, is the zero value. That is why this package
 // stands beside unstructured.NestedMap and its like: those copy what they return and format an
 // error for each field of another type, which is too much for code that reads every write. Nothing
-// here copies: what is returned is part of the object.
+// here but Clone copies: what is returned is part of the object.
 package fields
 
-import "iter"
+import (
+	"iter"
+	"strings"
+)
 
 // Map returns the map at a path; nil when there is none.
 func Map(obj map[string]any, path ...string) map[string]any {
@@ -21,6 +24,10 @@ func Map(obj map[string]any, path ...string) map[string]any {
 func String(obj map[string]any, path ...string) string {
 	return at[string](obj, path)
 }
+
+// Clone returns a copy of the text at a path, for what outlives the object: a text of it keeps all of it
+// in memory.
+func Clone(obj map[string]any, path ...string) string { return strings.Clone(String(obj, path...)) }
 
 // List returns the list at a path; nil when there is none.
 func List(obj map[string]any, path ...string) []any {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/tunnel"
-	"skerry.dev/skerry/tunnel/pipe"
+	"skerry.dev/skerry/tunnel/tunneltest"
 	"skerry.dev/skerry/tunnel/upward"
 )
 
@@ -71,25 +71,7 @@ func below(
 ) upward.Opener {
 	t.Helper()
 	g := New(Config{API: api, Runs: runs, Parent: parent, Log: slog.New(slog.DiscardHandler)})
-	down, up := pipe.New(pipe.Options{})
-	ctx, cancel := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			s, err := up.AcceptStream(ctx)
-			if err != nil {
-				return
-			}
-			serving.Go(func() { g.For(tunnel.Identity{Target: child}).ServeStream(ctx, s) })
-		}
-	})
-	t.Cleanup(func() {
-		cancel()
-		down.Close(nil)
-		up.Close(nil)
-		serving.Wait()
-	})
-	return down
+	return tunneltest.ServeStreams(t, g.For(tunnel.Identity{Target: child}))
 }
 
 // TestATakenOverAgent: an agent whose certificate is good and whose program is somebody else's
@@ -153,14 +135,20 @@ func TestATakenOverAgent(t *testing.T) {
 	}
 	for _, token := range []string{"mine", "of another", ""} {
 		for _, heads := range []string{
-			"Skerry-Site: ", "Skerry-Site: paris", "Skerry-Site: ../paris", "Skerry-Site: /paris", "Skerry-Site: paris/", "Skerry-Site: paris//x",
-			"Skerry-Site: .", "Skerry-Site: ..", "Skerry-Site: a/../../paris", "Skerry-Site: a%2f..%2fparis", "Skerry-Site: PARIS", "Skerry-Site: a,b",
-			"Skerry-Site: a\r\nSkerry-Site: b", "Skerry-Site: " + strings.Repeat("a/", 20) + "a", "Skerry-Site: " + strings.Repeat("a", 300),
-			"Skerry-Site: a\tb", "Skerry-Site: a\x00b", "Skerry-Site: nordic/paris", "Skerry-Space: other", "Skerry-Space: ", "Skerry-Space: *", "Skerry-Space: shop/../other",
-			"Skerry-Target: paris", "Skerry-Uid: x", "X-Remote-User: admin", "X-Forwarded-For: x", "Connection: Skerry-Site", "Connection: Upgrade, Skerry-Site\r\nUpgrade: x",
+			"Skerry-Site: ", "Skerry-Site: paris", "Skerry-Site: ../paris", "Skerry-Site: /paris",
+			"Skerry-Site: paris/", "Skerry-Site: paris//x",
+			"Skerry-Site: .", "Skerry-Site: ..", "Skerry-Site: a/../../paris", "Skerry-Site: a%2f..%2fparis",
+			"Skerry-Site: PARIS", "Skerry-Site: a,b",
+			"Skerry-Site: a\r\nSkerry-Site: b", "Skerry-Site: " + strings.Repeat("a/", 20) + "a",
+			"Skerry-Site: " + strings.Repeat("a", 300),
+			"Skerry-Site: a\tb", "Skerry-Site: a\x00b", "Skerry-Site: nordic/paris", "Skerry-Space: other",
+			"Skerry-Space: ", "Skerry-Space: *", "Skerry-Space: shop/../other",
+			"Skerry-Target: paris", "Skerry-Uid: x", "X-Remote-User: admin", "X-Forwarded-For: x",
+			"Connection: Skerry-Site", "Connection: Upgrade, Skerry-Site\r\nUpgrade: x",
 			"Transfer-Encoding: chunked\r\nTrailer: Skerry-Site\r\n\r\n0\r\nSkerry-Site: paris",
 		} {
-			send("GET /api HTTP/1.1\r\nHost: parent\r\nSkerry-Space: shop\r\nAuthorization: Bearer " + token + "\r\n" + heads + "\r\n\r\n")
+			send("GET /api HTTP/1.1\r\nHost: parent\r\nSkerry-Space: shop\r\nAuthorization: Bearer " + token +
+				"\r\n" + heads + "\r\n\r\n")
 			check(heads, 1)
 		}
 	}
@@ -169,8 +157,10 @@ func TestATakenOverAgent(t *testing.T) {
 		"GET /api HTTP/1.1\r\nHost: x\r\nSkerry-Space: shop\r\nConnection: keep-alive\r\n\r\nGET /second HTTP/1.1\r\nHost: x\r\nSkerry-Space: other\r\n\r\n",
 		"POST /api HTTP/1.1\r\nHost: x\r\nSkerry-Space: shop\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\nGET /second HTTP/1.1\r\n\r\n",
 		"GET https://center.test/clusters/other/api HTTP/1.1\r\nHost: x\r\nSkerry-Space: shop\r\n\r\n",
-		"CONNECT center.test:443 HTTP/1.1\r\nHost: center.test:443\r\nSkerry-Space: shop\r\n\r\n", "OPTIONS * HTTP/1.1\r\nHost: x\r\nSkerry-Space: shop\r\n\r\n",
-		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET /api HTTP/1.0\r\nSkerry-Space: shop\r\n\r\n", "GET /api\r\n\r\n", "\x00\x01\x02", "",
+		"CONNECT center.test:443 HTTP/1.1\r\nHost: center.test:443\r\nSkerry-Space: shop\r\n\r\n",
+		"OPTIONS * HTTP/1.1\r\nHost: x\r\nSkerry-Space: shop\r\n\r\n",
+		"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET /api HTTP/1.0\r\nSkerry-Space: shop\r\n\r\n", "GET /api\r\n\r\n",
+		"\x00\x01\x02", "",
 		"GET /" + strings.Repeat("a", 2<<20) + " HTTP/1.1\r\nHost: x\r\nSkerry-Space: shop\r\n\r\n",
 		"GET / HTTP/1.1\r\nHost: x\r\nSkerry-Space: shop\r\nX-A: " + strings.Repeat("a", 2<<20) + "\r\n\r\n",
 	} {
@@ -186,15 +176,22 @@ func TestATakenOverAgent(t *testing.T) {
 	}
 	check("its own", 0)
 	for _, c := range []struct{ heads, body string }{
-		{shop, `{"namespace":"app","account":"unknown"}`}, {shop, `{"namespace":"app","account":"stray"}`}, {shop, `{"namespace":"kube-system","account":"op"}`},
-		{shop, `{"namespace":"app","account":"default"}`}, {shop, `{"namespace":"app/../app","account":"op"}`}, {shop, `{"namespace":"app","account":"../op"}`},
-		{shop, `{"namespace":"app","account":"*"}`}, {shop, `{"namespace":"*","account":"op"}`}, {shop, `{"namespace":"","account":"op"}`},
-		{shop, `{"namespace":"app","account":""}`}, {shop, `{"namespace":"app","account":["op"]}`}, {shop, `{"namespace":"APP","account":"op"}`},
-		{shop, `{"namespace":"app","account":"op:x"}`}, {shop, `{"namespace":"app","account":"op\u0000"}`}, {shop, `[]`}, {shop, `null`}, {shop, ``}, {shop, `{`},
+		{shop, `{"namespace":"app","account":"unknown"}`}, {shop, `{"namespace":"app","account":"stray"}`},
+		{shop, `{"namespace":"kube-system","account":"op"}`},
+		{shop, `{"namespace":"app","account":"default"}`}, {shop, `{"namespace":"app/../app","account":"op"}`},
+		{shop, `{"namespace":"app","account":"../op"}`},
+		{shop, `{"namespace":"app","account":"*"}`}, {shop, `{"namespace":"*","account":"op"}`},
+		{shop, `{"namespace":"","account":"op"}`},
+		{shop, `{"namespace":"app","account":""}`}, {shop, `{"namespace":"app","account":["op"]}`},
+		{shop, `{"namespace":"APP","account":"op"}`},
+		{shop, `{"namespace":"app","account":"op:x"}`}, {shop, `{"namespace":"app","account":"op\u0000"}`},
+		{shop, `[]`}, {shop, `null`}, {shop, ``}, {shop, `{`},
 		{shop, `{"namespace":"app","account":"op","space":"other","site":"paris"}x`}, {shop, own + own},
 		{shop, `{"a":"` + strings.Repeat("x", 70<<10) + `","namespace":"app","account":"op"}`},
-		{"Skerry-Space: other\r\n", own}, {"Skerry-Space: root\r\n", own}, {"Skerry-Space: *\r\n", own}, {"Skerry-Space: shop-b\r\n", own}, {"Skerry-Space: sho\r\n", own},
-		{"", own}, {shop + "Skerry-Space: other\r\n", own}, {"Skerry-Space: other\r\n" + shop, own}, {shop + "Skerry-Site: ../paris\r\n", own},
+		{"Skerry-Space: other\r\n", own}, {"Skerry-Space: root\r\n", own}, {"Skerry-Space: *\r\n", own},
+		{"Skerry-Space: shop-b\r\n", own}, {"Skerry-Space: sho\r\n", own},
+		{"", own}, {shop + "Skerry-Space: other\r\n", own}, {"Skerry-Space: other\r\n" + shop, own},
+		{shop + "Skerry-Site: ../paris\r\n", own},
 		{shop + "Skerry-Site: a\r\nSkerry-Site: b\r\n", own}, {"Skerry-Space: shop,other\r\n", own},
 	} {
 		if code, body := ask(c.heads, c.body); code < 400 {

@@ -52,7 +52,8 @@ func center(t *testing.T, name, child string, parent upward.Opener, r runs) upwa
 
 // family is a center above a relay above a site.
 func family(t *testing.T) (*http.Transport, upward.Opener) {
-	top := center(t, "top", "nordic", nil, runs{"nordic app/op": {true, false}, "nordic app/both": {true, false}, "nordic app/gone": {true, false}})
+	top := center(t, "top", "nordic", nil, runs{"nordic app/op": {true, false},
+		"nordic app/both": {true, false}, "nordic app/gone": {true, false}})
 	relay := center(t, "relay", "oslo", top, runs{
 		"oslo app/op": {false, true}, "oslo app/own": {true, false}, "oslo app/both": {true, true},
 		"oslo app/stray": {false, true}, "oslo app/gone": {false, true},
@@ -81,7 +82,8 @@ func TestTokensComeFromTheHome(t *testing.T) {
 			t.Errorf("%s: %q, %v", c.account, got.Token, err)
 		}
 	}
-	if _, err := upward.AskToken(t.Context(), site, "other", "", upward.TokenRequest{Namespace: "app", Account: "op"}); err == nil {
+	if _, err := upward.AskToken(t.Context(), site, "other", "",
+		upward.TokenRequest{Namespace: "app", Account: "op"}); err == nil {
 		t.Error("a token of another space")
 	}
 }

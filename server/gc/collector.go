@@ -21,7 +21,10 @@ type API interface {
 // Config is what a Collector needs.
 type Config struct {
 	API API
-	Log *slog.Logger
+	// Keeps returns an error while an object that is deleted with orphan must not go yet: what it owns at
+	// targets needs something first. Nil: nothing is owned there.
+	Keeps func(store.Key) error
+	Log   *slog.Logger
 }
 
 // Collector follows the writes of all spaces and collects what nothing owns any more. It is a
@@ -37,7 +40,8 @@ const workers = 4
 
 // New returns a collector that collects nothing before Run.
 func New(cfg Config) *Collector {
-	c := &Collector{cfg: cfg, queue: queue.New[id](10*time.Millisecond, 30*time.Second)}
+	c := &Collector{cfg: cfg}
+	c.queue = queue.NewFair(10*time.Millisecond, 30*time.Second, func(of id) string { return of.space })
 	c.graph = newGraph(func(i id) { c.queue.Add(i) })
 	return c
 }

@@ -105,6 +105,8 @@ func TestCollect(t *testing.T) {
 		}, func(c *cluster) { c.remove("a", "app", "Foreground") }, "set<app"},
 		"a mirror is not its business": {func(c *cluster) { family(c); c.mark("a", "pod") },
 			func(c *cluster) { c.remove("a", "app", "Foreground") }, "alone pod<set"},
+		"a mirror with an owner in the space": {func(c *cluster) { family(c); c.markOwned("a", "pod") },
+			func(c *cluster) { c.remove("a", "app", "Foreground") }, "alone"},
 		"owned by a mirror": {func(c *cluster) { c.put("a", "pod"); c.mark("a", "pod"); c.put("a", "set", "pod!") },
 			func(c *cluster) { c.remove("a", "pod", "Background") }, ""},
 		"owned by a mirror that is there": {func(c *cluster) { c.put("a", "pod"); c.mark("a", "pod") },

@@ -15,5 +15,5 @@
 //     deleted, conditional on its UID and version, and its own dependents follow in the same way.
 //
 // Mirrors, which show what a target reported, are not collected here: they go when the target says
-// so.
+// so. One that has owners in the space, too, is: the target is asked to delete what it shows.
 package gc

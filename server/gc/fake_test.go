@@ -100,6 +100,16 @@ func (c *cluster) mark(space, name string) {
 	c.write(key(space, name), obj)
 }
 
+// markOwned makes an object such a mirror that has owners in the space.
+func (c *cluster) markOwned(space, name string) {
+	c.mark(space, name)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	obj := spaceapitest.Clone(c.objects[key(space, name)])
+	obj["metadata"].(map[string]any)["annotations"].(map[string]any)[v1alpha1.AnnotationSpaceOwners] = "one"
+	c.write(key(space, name), obj)
+}
+
 // remove is a user's deletion. It returns whether there was such an object.
 func (c *cluster) remove(space, name, policy string) bool {
 	c.mu.Lock()

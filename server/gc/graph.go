@@ -79,6 +79,9 @@ func (g *graph) putLocked(w store.Write, m meta) {
 	if n == nil {
 		n = g.nodeLocked(i)
 	}
+	if n.key != w.Key && g.keys[n.key] == n {
+		delete(g.keys, n.key) // a SyncTarget was renamed; its old name is deleted next
+	}
 	before := n.owners
 	n.key, n.apiVersion, n.seen, n.gone = w.Key, w.APIVersion, true, false
 	n.deleting, n.finalizers, n.owners = m.deleting, m.finalizers, m.owners

@@ -59,7 +59,8 @@ func metaOf(obj map[string]any) meta {
 		deleting: fields.String(m, "deletionTimestamp") != "",
 	}
 	annotations := fields.Map(m, "annotations")
-	out.mirror = fields.String(annotations, v1alpha1.AnnotationReportedFrom) != ""
+	out.mirror = fields.String(annotations, v1alpha1.AnnotationReportedFrom) != "" &&
+		fields.String(annotations, v1alpha1.AnnotationSpaceOwners) == ""
 	finalizers := fields.List(m, "finalizers")
 	for _, f := range finalizers {
 		if s, ok := f.(string); ok {

@@ -19,6 +19,11 @@ func (c *Collector) orphan(ctx context.Context, s subject) error {
 			return err
 		}
 	}
+	if c.cfg.Keeps != nil {
+		if err := c.cfg.Keeps(s.key); err != nil {
+			return err
+		}
+	}
 	return c.unhold(ctx, s, finalizerOrphan)
 }
 

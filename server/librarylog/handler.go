@@ -2,13 +2,13 @@
 // than concerns an admin. A record of theirs is dropped below a level, and lowered where it is no
 // error to anybody but the library.
 //
-//	log := slog.New(librarylog.NewHandler(ctx, handler, slog.LevelWarn))
-//	klog.SetSlogLogger(log)
+//	librarylog.TakeOver(ctx, handler, slog.LevelWarn)
 package librarylog
 
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -38,13 +38,14 @@ func (h atLeast) Handle(ctx context.Context, r slog.Record) error {
 }
 
 // worth is the highest level that a library's record deserves. Debug: a client has gone away while
-// it was answered, the process stops, or a controller has lost a race for an object and tries again.
+// it was answered, the process stops, a controller has lost a race for an object and tries again, or
+// each of many caches says that etcd has no leader, which the datastore has said once.
 // Warn: a client has shown wrong credentials; a request was given up by its client or took too long,
 // of which a library cannot tell which.
 func (h atLeast) worth(r slog.Record) slog.Level {
 	level := slog.LevelError
 	switch {
-	case h.run.Err() != nil:
+	case h.run.Err() != nil, r.Message == "watch chan error: etcdserver: no leader":
 		return slog.LevelDebug
 	case slices.Contains([]string{"Timeout or abort while handling", "Post-timeout activity",
 		"Unable to authenticate the request"}, r.Message):
@@ -55,6 +56,9 @@ func (h atLeast) worth(r slog.Record) slog.Level {
 		if a.Key == "err" && (said == "http2: stream closed" || said == "client disconnected" ||
 			strings.Contains(said, "the object has been modified; please apply your changes to the latest version")) {
 			level = slog.LevelDebug
+		} else if a.Key == "err" && (strings.HasPrefix(said, "FinishRequest: post-timeout activity") ||
+			strings.HasSuffix(said, http.ErrHandlerTimeout.Error())) {
+			level = slog.LevelWarn
 		}
 		return level != slog.LevelDebug
 	})

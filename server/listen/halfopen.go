@@ -131,6 +131,14 @@ func (o *halfOpen) remove(h *handshake) {
 	h.inAll, h.inSources = nil, nil
 }
 
+// drop counts a connection that another limit has dropped.
+func (o *halfOpen) drop(source netip.Prefix) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.drops++
+	o.lastFrom = source
+}
+
 // dropped returns how many were dropped since it was called last, and where the last of them came
 // from.
 func (o *halfOpen) dropped() (n int, lastFrom netip.Prefix) {

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"slices"
 	"sync"
 	"time"
@@ -41,6 +42,7 @@ type Port struct {
 	cfg                   Config
 	api, agents, replicas *listener
 	halfOpen              *halfOpen
+	open                  *openConns
 }
 
 // New returns a port that is still closed; Run opens it.
@@ -50,7 +52,7 @@ func New(cfg Config) *Port {
 	}
 	addr := cfg.Listener.Addr()
 	return &Port{
-		cfg: cfg, halfOpen: newHalfOpen(cfg.Limits),
+		cfg: cfg, halfOpen: newHalfOpen(cfg.Limits), open: &openConns{most: openLimit, by: map[netip.Prefix]int{}},
 		api: newListener(addr), agents: newListener(addr), replicas: newListener(addr),
 	}
 }
@@ -114,15 +116,24 @@ func (p *Port) shake(ctx context.Context, h *handshake, raw net.Conn) {
 	}
 	p.halfOpen.done(h)
 	meter.Conn = raw
-	to := p.api
+	var to *listener
 	switch secure.ConnectionState().NegotiatedProtocol {
 	case tunnel.ALPN, tunnel.DataALPN:
 		to = p.agents
 	case tunnel.ReplicaALPN:
 		to = p.replicas
+	default:
+		to = p.api
+		counted := p.open.add(raw)
+		if counted == nil {
+			p.halfOpen.drop(h.source)
+			raw.Close()
+			return
+		}
+		meter.Conn = counted
 	}
 	if !to.hand(ctx, secure) {
-		raw.Close()
+		meter.Conn.Close()
 	}
 }
 
@@ -152,7 +163,8 @@ func (p *Port) tellFloods(ctx context.Context) {
 	for ctx.Err() == nil {
 		ondemand.Pause(ctx, time.Minute)
 		if n, from := p.halfOpen.dropped(); n > 0 {
-			p.cfg.Log.Warn("handshakes were dropped because too many were going on", "dropped", n, "lastFrom", from)
+			p.cfg.Log.Warn("connections were dropped because too many were open, or shaking hands",
+				"dropped", n, "lastFrom", from)
 		}
 	}
 }

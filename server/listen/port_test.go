@@ -139,6 +139,63 @@ func TestHalfOpenAreBounded(t *testing.T) {
 	}
 }
 
+// A source has so many connections to the kube API, and who closes one may open another. Agents behind
+// the same address are not counted.
+func TestConnectionsOfASourceAreBounded(t *testing.T) {
+	c := start(t, Limits{})
+	c.port.open.mu.Lock()
+	c.port.open.most = 3
+	c.port.open.mu.Unlock()
+	dial := func() (*tls.Conn, error) {
+		conn, err := tls.Dial("tcp", c.address, &tls.Config{RootCAs: c.Server.Pool(), NextProtos: []string{"http/1.1"}})
+		if err != nil {
+			return nil, err
+		}
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		fmt.Fprint(conn, "GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+		_, err = conn.Read(make([]byte, 1))
+		return conn, err
+	}
+	var open []*tls.Conn
+	for range 3 {
+		conn, err := dial()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		open = append(open, conn)
+	}
+	if conn, err := dial(); err == nil || isTimeout(err) {
+		t.Errorf("one more is let in: %v", err)
+	} else if conn != nil {
+		conn.Close()
+	}
+	if n, from := c.port.halfOpen.dropped(); n != 1 || from.String() != "127.0.0.1/32" {
+		t.Errorf("%d dropped, the last from %s", n, from)
+	}
+	child, err := tcp.Dial(t.Context(), c.address, tcp.DialConfig{TLS: c.Site(t)})
+	if err != nil {
+		t.Fatalf("an agent: %v", err)
+	}
+	defer child.Close(nil)
+	parent, err := c.agents.Accept(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer parent.Close(nil)
+	open[0].Close()
+	for end := time.Now().Add(time.Minute); ; {
+		conn, err := dial()
+		if err == nil {
+			conn.Close()
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatalf("none is let in after one has closed: %v", err)
+		}
+	}
+}
+
 // closable is a connection with nobody behind it.
 type closable struct {
 	net.Conn

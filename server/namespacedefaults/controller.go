@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"skerry.dev/skerry/server/queue"
 	"skerry.dev/skerry/server/spaceapi"
 	"skerry.dev/skerry/store"
@@ -55,7 +57,7 @@ type namespace struct{ space, name string }
 func New(c Config) *Controller {
 	return &Controller{
 		cfg:    c,
-		queue:  queue.New[namespace](20*time.Millisecond, 30*time.Second),
+		queue:  queue.NewFair(20*time.Millisecond, 30*time.Second, func(of namespace) string { return of.space }),
 		spaces: map[string]chan struct{}{},
 	}
 }
@@ -125,13 +127,15 @@ func (f *Controller) Renew(ctx context.Context) {
 // ServiceAccount.
 func (f *Controller) Reset(_ int64, all store.Listing) {
 	used, have := map[string]bool{}, map[namespace]int{}
-	for w := range all.Objects(func(k store.Key) bool { return isAccount(k) || isRootCA(k) }) {
+	for w := range all.Objects(func(k store.Key) bool {
+		return isAccount(k) || isRootCA(k) || isAuthentication(k)
+	}) {
 		n := namespace{w.Key.Space, w.Key.Namespace}
 		switch {
 		case isAccount(w.Key):
 			used[w.Key.Space] = true
 			have[n]++
-		case isRootCA(w.Key) && f.current(w.Object):
+		case isRootCA(w.Key) && f.current(w.Object), isAuthentication(w.Key):
 			have[n]++
 		}
 	}
@@ -145,7 +149,11 @@ func (f *Controller) Reset(_ int64, all store.Listing) {
 	}
 	f.mu.Unlock()
 	for w := range all.Objects(isNamespace) {
-		if n := (namespace{w.Key.Space, w.Key.Name}); have[n] < 2 {
+		lacks := 2
+		if w.Key.Name == metav1.NamespaceSystem {
+			lacks = 4
+		}
+		if n := (namespace{w.Key.Space, w.Key.Name}); have[n] < lacks {
 			f.enqueue(n)
 		}
 	}
@@ -160,7 +168,8 @@ func (f *Controller) Apply(w store.Write) {
 		}
 	case isNamespace(w.Key):
 		f.enqueue(namespace{w.Key.Space, w.Key.Name})
-	case isAccount(w.Key) && w.Object == nil, isRootCA(w.Key) && !f.current(w.Object):
+	case isAccount(w.Key) && w.Object == nil, isRootCA(w.Key) && !f.current(w.Object),
+		isAuthentication(w.Key) && w.Object == nil:
 		f.enqueue(namespace{w.Key.Space, w.Key.Namespace})
 	}
 }

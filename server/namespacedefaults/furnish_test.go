@@ -107,6 +107,17 @@ func (c *cluster) set(resource, space, ns, name string, obj map[string]any) {
 	c.put(store.Key{Space: space, Resource: resource, Namespace: ns, Name: name}, obj)
 }
 
+// authentication tells which of the two objects of kube-system a space has.
+func (c *cluster) authentication(space string) (out [2]bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, out[0] = c.objects[store.Key{
+		Space: space, Resource: "configmaps", Namespace: "kube-system", Name: "extension-apiserver-authentication"}]
+	_, out[1] = c.objects[store.Key{Space: space, Group: "rbac.authorization.k8s.io", Resource: "roles",
+		Namespace: "kube-system", Name: "extension-apiserver-authentication-reader"}]
+	return out
+}
+
 // has tells which of the two a namespace has, and what the second says.
 func (c *cluster) has(space, ns string) [2]string {
 	c.mu.Lock()
@@ -171,6 +182,49 @@ func TestFurnish(t *testing.T) {
 	})
 }
 
+// TestAuthenticationOfASpace: kube-system has what servers read that delegate authentication. It is
+// made again, and stays as it is when somebody fills it.
+func TestAuthenticationOfASpace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCluster()
+		ctx, cancel := context.WithCancel(t.Context())
+		var run sync.WaitGroup
+		run.Go(func() { c.furnisher.Run(ctx) })
+		defer func() { cancel(); run.Wait() }()
+		c.set("namespaces", "a", "", "kube-system", map[string]any{})
+		c.set("namespaces", "a", "", "web", map[string]any{})
+		synctest.Wait()
+		if got := c.authentication("a"); got != [2]bool{} {
+			t.Errorf("nobody asked: %v", got)
+		}
+		if err := c.furnisher.Use(ctx, "a"); err != nil {
+			t.Fatal(err)
+		}
+		if got := c.authentication("a"); got != [2]bool{true, true} {
+			t.Errorf("somebody asked: %v", got)
+		}
+		const name = "extension-apiserver-authentication"
+		k := store.Key{Space: "a", Resource: "configmaps", Namespace: "kube-system", Name: name}
+		if c.objects[k]["data"] != nil {
+			t.Errorf("it names authorities: %v", c.objects[k])
+		}
+		if _, wrong := c.objects[store.Key{Space: "a", Resource: "configmaps", Namespace: "web", Name: name}]; wrong {
+			t.Error("another namespace has it")
+		}
+		c.set("configmaps", "a", "kube-system", name, nil)
+		synctest.Wait()
+		if got := c.authentication("a"); got != [2]bool{true, true} {
+			t.Errorf("deleted: %v", got)
+		}
+		c.set("configmaps", "a", "kube-system", name, map[string]any{"data": map[string]any{"client-ca-file": "mine"}})
+		c.furnisher.Renew(ctx)
+		synctest.Wait()
+		if data, _ := c.objects[k]["data"].(map[string]any); data["client-ca-file"] != "mine" {
+			t.Errorf("what somebody put there is gone: %v", c.objects[k])
+		}
+	})
+}
+
 func TestResetKnowsWhatIsInUse(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := newCluster()
@@ -183,7 +237,10 @@ func TestResetKnowsWhatIsInUse(t *testing.T) {
 		for _, space := range []string{"used", "unused"} {
 			add("namespaces", space, "", "default", map[string]any{})
 			add("namespaces", space, "", "web", map[string]any{})
+			add("namespaces", space, "", "kube-system", map[string]any{})
 		}
+		add("serviceaccounts", "used", "kube-system", Account, map[string]any{})
+		add("configmaps", "used", "kube-system", RootCA, map[string]any{"data": map[string]any{caKey: "one"}})
 		add("serviceaccounts", "used", "default", Account, map[string]any{})
 		add("configmaps", "used", "default", RootCA, map[string]any{"data": map[string]any{caKey: "old"}})
 		c.furnisher.Reset(9, storetest.Listing(slices.Values(all)))
@@ -198,10 +255,14 @@ func TestResetKnowsWhatIsInUse(t *testing.T) {
 			{"used", "default", [2]string{"yes", "one"}},
 			{"used", "web", [2]string{"yes", "one"}},
 			{"unused", "web", [2]string{}},
+			{"unused", "kube-system", [2]string{}},
 		} {
 			if got := c.has(x.space, x.ns); got != x.want {
 				t.Errorf("%s/%s has %v, want %v", x.space, x.ns, got, x.want)
 			}
+		}
+		if used, unused := c.authentication("used"), c.authentication("unused"); !used[0] || !used[1] || unused[0] {
+			t.Errorf("a space of before has %v of kube-system, one that nobody uses %v", used, unused)
 		}
 		cancel()
 		run.Wait()

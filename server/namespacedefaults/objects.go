@@ -7,7 +7,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
@@ -20,6 +22,10 @@ func isAccount(k store.Key) bool {
 
 func isRootCA(k store.Key) bool {
 	return k.Name == RootCA && k.Resource == "configmaps" && k.Group == ""
+}
+
+func isAuthentication(k store.Key) bool {
+	return v1alpha1.IsOfSystem(k.Group, k.Resource, k.Namespace, k.Name)
 }
 
 // current reports whether a ConfigMap, nil when it is gone, says what it should.
@@ -39,29 +45,41 @@ func (f *Controller) reconcile(ctx context.Context, n namespace) error {
 		return nil
 	}
 	account := store.Key{Space: n.space, Resource: "serviceaccounts", Namespace: n.name, Name: Account}
-	if err := f.ensure(ctx, account, "ServiceAccount", nil); err != nil {
+	if err := f.ensure(ctx, account, object(account, "v1", "ServiceAccount", "")); err != nil {
 		return err
 	}
 	root := store.Key{Space: n.space, Resource: "configmaps", Namespace: n.name, Name: RootCA}
-	return f.ensure(ctx, root, "ConfigMap", map[string]any{caKey: string(f.cfg.Bundle())})
+	bundle := object(root, "v1", "ConfigMap", description)
+	bundle["data"] = map[string]any{caKey: string(f.cfg.Bundle())}
+	if err := f.ensure(ctx, root, bundle); err != nil {
+		return err
+	}
+	if n.name != metav1.NamespaceSystem {
+		return nil
+	}
+	return f.authentication(ctx, n)
+}
+
+// object is one of the objects that a cluster makes; description may be empty.
+func object(k store.Key, apiVersion, kind, description string) map[string]any {
+	meta := map[string]any{"name": k.Name, "namespace": k.Namespace}
+	if description != "" {
+		meta["annotations"] = map[string]any{"kubernetes.io/description": description}
+	}
+	return map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": meta}
 }
 
 // ensure makes an object, or gives it its data again. It does not look first: a cache may still
 // show what has just been deleted, and a patch that changes nothing writes nothing.
-func (f *Controller) ensure(ctx context.Context, k store.Key, kind string, data map[string]any) error {
-	meta := map[string]any{"name": k.Name, "namespace": k.Namespace}
-	obj := map[string]any{"apiVersion": "v1", "kind": kind, "metadata": meta}
-	if data != nil {
-		obj["data"] = data
-		meta["annotations"] = map[string]any{"kubernetes.io/description": description}
-	}
-	_, err := f.cfg.API.Create(ctx, k, "v1", obj)
-	if apierrors.IsAlreadyExists(err) && data != nil {
+func (f *Controller) ensure(ctx context.Context, k store.Key, obj map[string]any) error {
+	apiVersion := fields.String(obj, "apiVersion")
+	_, err := f.cfg.API.Create(ctx, k, apiVersion, obj)
+	if data := obj["data"]; apierrors.IsAlreadyExists(err) && data != nil {
 		var patch []byte
 		if patch, err = json.Marshal(map[string]any{"data": data}); err != nil {
 			return err
 		}
-		_, err = f.cfg.API.Patch(ctx, k, "v1", "", patch)
+		_, err = f.cfg.API.Patch(ctx, k, apiVersion, "", patch)
 	}
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

@@ -97,6 +97,16 @@ func Load(o Options) (*PKI, error) {
 	return p, p.sweep()
 }
 
+// Check reads the keys of a center and changes nothing. It returns until when the authority that
+// signs is valid, or ErrDamaged.
+func Check(dir string) (until time.Time, err error) {
+	p := &PKI{dir: dir}
+	if err := p.read(); err != nil {
+		return until, fmt.Errorf("%w: %w", ErrDamaged, err)
+	}
+	return p.trusted.current.server.cert.NotAfter, nil
+}
+
 func (p *PKI) read() (err error) {
 	if p.state, err = readState(p.dir); err != nil {
 		return err

@@ -24,10 +24,13 @@ func TestWebhooksOfBorn(t *testing.T) {
 		{"of everything", "validatingwebhookconfigurations", []any{hook("all", rule("*", "*/*", "*"))},
 			[]string{"jobs, persistentvolumeclaims, pods, replicasets", "which ask all only"}},
 		{"of several kinds", "validatingwebhookconfigurations",
-			[]any{hook("a", rule("apps", "replicasets", "CREATE")), hook("b", rule("", "pods", "CREATE"), rule("", "pods", "CREATE"))},
+			[]any{hook("a", rule("apps", "replicasets", "CREATE")),
+				hook("b", rule("", "pods", "CREATE"), rule("", "pods", "CREATE"))},
 			[]string{"their pods, replicasets at", "which ask a, b only"}},
-		{"of kinds that people make", "mutatingwebhookconfigurations", []any{hook("own", rule("apps", "deployments", "*"))}, nil},
-		{"of what a group has not", "mutatingwebhookconfigurations", []any{hook("own", rule("example.com", "pods", "CREATE"))}, nil},
+		{"of kinds that people make", "mutatingwebhookconfigurations",
+			[]any{hook("own", rule("apps", "deployments", "*"))}, nil},
+		{"of what a group has not", "mutatingwebhookconfigurations",
+			[]any{hook("own", rule("example.com", "pods", "CREATE"))}, nil},
 		{"of the end of Pods", "mutatingwebhookconfigurations", []any{hook("end", rule("", "pods", "DELETE"))}, nil},
 		{"of subresources", "validatingwebhookconfigurations", []any{hook("exec", rule("", "pods/exec", "CONNECT"))}, nil},
 		{"no webhooks", "validatingadmissionpolicies", []any{hook("pods", rule("", "pods", "CREATE"))}, nil},
@@ -42,6 +45,22 @@ func TestWebhooksOfBorn(t *testing.T) {
 				t.Errorf("%s: %q lacks %q", c.what, message, want)
 			}
 		}
+	}
+}
+
+// What a parent sent on its way to sites is no news for the people of a relay's space.
+func TestWebhooksOnTheirWay(t *testing.T) {
+	k := store.Key{
+		Space: "shop", Group: "admissionregistration.k8s.io", Resource: "mutatingwebhookconfigurations", Name: "x",
+	}
+	o := map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/origin": "shop/"}},
+		"webhooks": []any{map[string]any{"name": "pods", "rules": []any{map[string]any{
+			"apiGroups": []any{""}, "resources": []any{"pods"}, "operations": []any{"CREATE"},
+		}}}},
+	}
+	if reason, message := NoEffect(k, o); reason != "" || message != "" {
+		t.Errorf("%q %q", reason, message)
 	}
 }
 

@@ -2,12 +2,15 @@ package placement
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"sort"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// Wish says where something should be. The zero Wish is nowhere.
+// Wish says where something should be. The zero Wish says nothing.
 type Wish struct {
 	// Names of SyncTargets or Locations.
 	Names []string
@@ -15,74 +18,190 @@ type Wish struct {
 	Selectors []labels.Selector
 	// Count limits how many targets are chosen; 0 means all that match.
 	Count int
+	// None is the explicit wish to be nowhere: what runs is removed.
+	None bool
+	// Failback is how long a target that preferences weigh more must have been back before something
+	// returns to it; 0 for never. It needs Count.
+	Failback time.Duration
+	// Constraints are what else a Placement requires; nil for nothing.
+	Constraints *Constraints
 }
 
-// Nowhere reports whether the wish is to be on no target at all.
-func (w Wish) Nowhere() bool { return len(w.Names) == 0 && len(w.Selectors) == 0 }
+// Nowhere reports whether nothing says where to be.
+func (w Wish) Nowhere() bool { return !w.None && len(w.Names) == 0 && len(w.Selectors) == 0 }
 
 // Choice is the answer to a Wish.
 type Choice struct {
 	// Targets chosen, those already in use first and in their order.
 	Targets []string
 	// Reason is empty when the wish is fulfilled, else a CamelCase word: NoSuchTarget, NotOffered,
-	// Unschedulable, NoTargets, TooFewTargets. Message says what to do.
+	// Unschedulable, NoTargets, TooFewTargets, TooFewGroups. Message says what to do.
 	Reason, Message string
+	// Left are the targets in use that are not chosen any more, and why.
+	Left []Verdict
+	// Stays are the targets in use that are chosen although they lack something: a fact that they
+	// have not reported, or an API that they do not serve.
+	Stays []Verdict
+	// Again is when a toleration ends by which something stays; zero for never.
+	Again time.Time
 }
 
-// Choose picks targets for a wish. What is in current and still fits is kept, also when it is
-// disconnected or unschedulable; the rest is filled with schedulable targets: connected ones first,
-// then those with the fewest objects, then by name.
+// Verdict is what a decision says of one target.
+type Verdict struct {
+	Target string
+	Chosen bool
+	// Filter is what speaks against the target, empty for nothing. A target can be chosen all the
+	// same: what only keeps new objects away does not make those leave that are there.
+	Filter Filter
+	// Message says for people what the filter found.
+	Message string
+	// Score orders targets that pass all filters, in thousandths of the weights of preferences.
+	Score int64
+}
+
+// candidate is a target during a decision.
+type candidate struct {
+	target *Target
+	answer answer
+	filter Filter
+	detail string
+	score  int64
+	chosen bool
+	used   bool // in use before
+}
+
+func (c *candidate) verdict() Verdict {
+	v := Verdict{Target: c.target.Name, Chosen: c.chosen, Filter: c.filter, Score: c.score}
+	if c.filter != "" {
+		v.Message = message(c.filter, c.detail)
+	}
+	return v
+}
+
+// Choose picks targets for a wish: it filters, scores and chooses. What is in current and still
+// fits is kept, also when it is disconnected or gets nothing new; the rest is filled with targets
+// that pass every filter: connected ones first, then those with the highest score, then those with
+// the fewest objects, then by name.
 func Choose(w Wish, world World, current []string) Choice {
-	fits, problem := w.fitting(world)
-	var out []string
-	for _, name := range current {
-		if _, ok := fits[name]; ok && (w.Count == 0 || len(out) < w.Count) {
-			out = append(out, name)
+	c, _ := choose(w, world, current)
+	return c
+}
+
+// Explain is Choose, and tells its verdict on every target that the space may use, by name.
+func Explain(w Wish, world World, current []string) (Choice, []Verdict) {
+	choice, all := choose(w, world, current)
+	out := make([]Verdict, 0, len(all))
+	for i := range all {
+		out = append(out, all[i].verdict())
+	}
+	slices.SortFunc(out, func(a, b Verdict) int {
+		if a.Target < b.Target {
+			return -1
+		}
+		return 1
+	})
+	return choice, out
+}
+
+func choose(w Wish, world World, current []string) (Choice, []candidate) {
+	e, problem := w.evaluation(&world)
+	all := e.candidates()
+	if w.None {
+		c := Choice{}
+		for i := range all {
+			if all[i].filter == "" {
+				all[i].filter = FilterCount
+			}
+			if contains(current, all[i].target.Name) {
+				c.Left = append(c.Left, Verdict{Target: all[i].target.Name, Filter: FilterCount, Message: "count is 0"})
+			}
+		}
+		return c, all
+	}
+	staying, fresh := split(all, current)
+	picked, quotas := w.pick(staying, fresh)
+	c := Choice{}
+	if len(picked) > 0 {
+		c.Targets = make([]string, 0, len(picked))
+	}
+	kept := 0
+	for _, p := range picked {
+		c.Targets = append(c.Targets, p.target.Name)
+		if e.tolerated(p.target); p.used {
+			kept++
 		}
 	}
-	var fresh []Target
-	cordoned := 0
-	for name, t := range fits {
-		switch {
-		case contains(out, name):
-		case t.Unschedulable:
+	slices.Sort(c.Targets[kept:])
+	c.Again = e.again
+	for i := range all {
+		one := &all[i]
+		if one.chosen {
+			if one.answer == keepsNew && !one.filter.usual() {
+				c.Stays = append(c.Stays, one.verdict())
+			}
+			continue
+		}
+		// What only keeps new objects away is not why something in use is left.
+		if one.answer != fails && (one.filter == "" || one.used) {
+			one.filter, one.detail = FilterCount, ""
+			if len(quotas) > 0 && (w.Count == 0 || len(picked) < w.Count || one.used) {
+				one.filter = FilterSpread
+			}
+		}
+		if one.used {
+			c.Left = append(c.Left, one.verdict())
+		}
+	}
+	w.complain(&c, problem, all, quotas)
+	return c, all
+}
+
+// complain says in a choice what of the wish is not fulfilled.
+func (w *Wish) complain(c *Choice, problem Choice, all []candidate, quotas []*quota) {
+	cordoned, selected := 0, 0
+	for i := range all {
+		if all[i].filter == FilterUnschedulable {
 			cordoned++
-		default:
-			fresh = append(fresh, t)
+		}
+		if all[i].filter != FilterSelected {
+			selected++
 		}
 	}
-	sort.Slice(fresh, func(i, j int) bool { return better(fresh[i], fresh[j]) })
-	if w.Count > 0 && len(fresh) > w.Count-len(out) {
-		fresh = fresh[:w.Count-len(out)]
-	}
-	names := make([]string, 0, len(fresh))
-	for _, t := range fresh {
-		names = append(names, t.Name)
-	}
-	c := Choice{Targets: Union(out, names)}
+	few := lacks(quotas)
 	switch {
 	case problem.Reason != "":
 		c.Reason, c.Message = problem.Reason, problem.Message
 	case w.Nowhere():
-	case len(c.Targets) == 0 && cordoned > 0:
+	case len(c.Targets) == 0 && cordoned > 0 && cordoned == selected:
 		c.Reason, c.Message = "Unschedulable", fmt.Sprintf(
 			"%d targets fit but are unschedulable: uncordon one",
 			cordoned,
 		)
-	case len(c.Targets) == 0:
+	case len(c.Targets) == 0 && selected == 0:
 		c.Reason, c.Message = "NoTargets", "no target that this space may use has the labels: join one or change the selector"
+	case len(c.Targets) == 0:
+		c.Reason, c.Message = "NoTargets", summary(all)
 	case len(c.Targets) < w.Count:
 		c.Reason, c.Message = "TooFewTargets", fmt.Sprintf("%d of %d targets found", len(c.Targets), w.Count)
+		if selected > len(c.Targets) {
+			c.Message += ": " + summary(all)
+		} else {
+			c.Message += ": have another one join, widen the selectors, or lower count"
+		}
+	case few != "":
+		c.Reason, c.Message = "TooFewGroups", few
 	}
-	return c
 }
 
-// Fits returns the targets that the wish names, whether or not they may take anything new, by name.
+// Fits returns the targets that the wish names and that pass what would make something leave,
+// whether or not they may take anything new, by name.
 func (w Wish) Fits(world World) []Target {
-	fits, _ := w.fitting(world)
-	out := make([]Target, 0, len(fits))
-	for _, t := range fits {
-		out = append(out, t)
+	e, _ := w.evaluation(&world)
+	var out []Target
+	for _, c := range e.candidates() {
+		if c.answer != fails {
+			out = append(out, *c.target)
+		}
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
 	return out
@@ -90,56 +209,102 @@ func (w Wish) Fits(world World) []Target {
 
 // String tells the wish, so that two that say the same are equal.
 func (w Wish) String() string {
-	return fmt.Sprintf("%q %q %d", w.Names, w.Selectors, w.Count)
+	text := fmt.Sprintf("%q %q %d", w.Names, w.Selectors, w.Count)
+	if w.None {
+		text += " none"
+	}
+	if w.Constraints != nil {
+		text += " " + w.Constraints.text
+	}
+	if w.Failback > 0 {
+		text += " failback " + w.Failback.String()
+	}
+	return text
 }
 
-func better(a, b Target) bool {
-	if a.Connected != b.Connected {
-		return a.Connected
+// Affects reports whether a change of one target can change a decision, or what is said of it: a
+// filter answers otherwise, or the target is of another group. A score alone changes nothing that is
+// decided, but where there is a Failback. The target is what it was before, and what it is now; one that
+// was not, or is no more, has no name.
+func (w Wish) Affects(world World, before, now Target) bool {
+	e, _ := w.evaluation(&world)
+	a, b := e.judged(&before), e.judged(&now)
+	if w.Constraints.Related() && !maps.Equal(before.Labels, now.Labels) {
+		return true
 	}
-	if a.Objects != b.Objects {
-		return a.Objects < b.Objects
+	if a.answer == fails && b.answer == fails {
+		return false
 	}
-	return a.Name < b.Name
+	if a.answer != b.answer || a.filter != b.filter ||
+		w.Failback > 0 && w.Constraints.score(&before) != w.Constraints.score(&now) {
+		return true
+	}
+	if w.Constraints != nil {
+		for _, s := range w.Constraints.spread {
+			if before.Labels[s.By] != now.Labels[s.By] {
+				return true
+			}
+		}
+	}
+	return false
 }
 
-// fitting returns the targets that the wish names, whether or not they may take anything new, and
-// the first name that leads nowhere.
-func (w Wish) fitting(world World) (map[string]Target, Choice) {
-	fits, problem := map[string]Target{}, Choice{}
+// judged is a target as a candidate; one that the space may not use fails.
+func (e *evaluation) judged(t *Target) candidate {
+	c := candidate{target: t, answer: fails}
+	if t.Name != "" && (e.world.Offered == nil || e.world.Offered.Matches(t.Labels)) {
+		c.answer = passes
+		e.judge(&c)
+	}
+	return c
+}
+
+// evaluation resolves the names of a wish. The problem is the first name that leads nowhere.
+func (w *Wish) evaluation(world *World) (e *evaluation, problem Choice) {
+	e = &evaluation{wish: w, world: world, selectors: w.Selectors, around: w.surroundings(world)}
 	complain := func(reason, format string, args ...any) {
 		if problem.Reason == "" {
 			problem.Reason, problem.Message = reason, fmt.Sprintf(format, args...)
 		}
 	}
-	selectors := append([]labels.Selector(nil), w.Selectors...)
-	for _, name := range w.Names {
-		if t, exists, offered := world.target(name); exists {
-			if !offered {
-				complain(
-					"NotOffered",
-					"target %q is not offered to this space, see locationSelector of the Space",
-					name,
-				)
-				continue
-			}
-			fits[name] = t
-		} else if l, ok := world.location(name); ok {
-			selectors = append(selectors, l.Selector)
-		} else {
-			complain("NoSuchTarget", "%q is neither a SyncTarget nor a Location", name)
-		}
+	if len(w.Names) > 0 {
+		e.names, e.selectors = map[string]bool{}, slices.Clone(w.Selectors)
 	}
-	for _, t := range world.Targets {
-		if world.Offered != nil && !world.Offered.Matches(t.Labels) {
+	for _, name := range w.Names {
+		if world.hasTarget(name) {
+			e.names[name] = true
 			continue
 		}
-		for _, s := range selectors {
-			if s.Matches(t.Labels) {
-				fits[t.Name] = t
-				break
-			}
+		l, ok := world.location(name)
+		if ok {
+			e.selectors = append(e.selectors, l.Selector)
+		}
+		switch {
+		case ok && world.offersSome(l):
+		case world.Offered == nil:
+			complain("NoSuchTarget", "%q is neither a SyncTarget nor a Location; correct the name, or have a site "+
+				"join by it", name)
+		default: // whether others have it is not this space's to know
+			complain("NoSuchTarget", "this space has no SyncTarget and no Location %q; correct the name, or have the center's "+
+				"admin offer it (locationSelector of the Space)", name)
 		}
 	}
-	return fits, problem
+	return e, problem
+}
+
+// candidates judges every target that the space may use.
+func (e *evaluation) candidates() []candidate {
+	all := make([]candidate, 0, len(e.world.Targets))
+	for i := range e.world.Targets {
+		t := &e.world.Targets[i]
+		if e.world.Offered != nil && !e.world.Offered.Matches(t.Labels) {
+			continue
+		}
+		all = append(all, candidate{target: t})
+		c := &all[len(all)-1]
+		if e.judge(c); c.answer != fails {
+			c.score = e.wish.Constraints.score(t)
+		}
+	}
+	return all
 }

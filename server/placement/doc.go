@@ -3,14 +3,13 @@
 //
 //	ClassOf, Excluded   does this kind travel, and does this object?
 //	Resolve             which Placement decides about an object (priority, then age)
-//	Choose              which targets a wish names
-//	Next                how a decision changes without an outage: A, (A, B), B
+//	Choose              which targets are chosen: filter (filter.go), score, choose (spread.go)
+//	Explain             Choose, with the verdict on every target
+//	Affects             can a change of one target change a decision?
+//	Validate            what of a Placement's targets can never be
+//	Vacate              Choose, for what may have to leave some targets
 //	Judge               what a report says of an object's progress
 //	References          what a pod template needs beside it
 //
-// Next never removes a target before what replaces it is complete there, unless the wish says so:
-//
-//	next := placement.Next(state)   // state: what is recorded, wished, reported; and the time
-//
-// A decision is recorded by package delivery, not here.
+// How a decision changes without an outage is package binding; package delivery records it.
 package placement

@@ -6,27 +6,17 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// A group moves from one target to another: it is on both until the new one has an available copy.
-func ExampleNext() {
-	state := placement.State{Current: []string{"a"}, Wanted: []string{"b"}}
-	show := func(s placement.Step) { fmt.Println(s.Decision, s.Phase, s.Message) }
+// What is in use and fits is kept; what is missing is chosen among the targets that are connected.
+func ExampleChoose() {
+	world := placement.World{Targets: []placement.Target{
+		{Name: "a", Connected: true}, {Name: "b"}, {Name: "c", Connected: true},
+	}}
+	wish := placement.Wish{Names: []string{"a", "b", "c"}, Count: 2}
+	fmt.Println(placement.Choose(wish, world, []string{"b"}).Targets)
 
-	step := placement.Next(state)
-	show(step)
-
-	state.Current = step.Decision
-	state.NotReady = map[string]string{"b": "deployments/web: 0 of 3 are available"}
-	show(placement.Next(state))
-
-	state.NotReady = nil
-	step = placement.Next(state)
-	show(step)
-
-	state.Current = step.Decision
-	show(placement.Next(state))
+	world.Targets[1].Unschedulable = true // nothing new comes to b; what is there stays
+	fmt.Println(placement.Choose(wish, world, []string{"b"}).Targets, placement.Choose(wish, world, nil).Targets)
 	// Output:
-	// [a b] Starting from a to b
-	// [a b] Waiting a is kept until b is ready: deployments/web: 0 of 3 are available
-	// [b] Finishing ready on b, leaving a
-	// [b] Settled
+	// [b a]
+	// [b a] [a c]
 }

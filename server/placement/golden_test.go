@@ -2,11 +2,15 @@ package placement
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"testing"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 	"sigs.k8s.io/yaml"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -15,16 +19,26 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// scene is a golden input: a world, rules, and groups with where they are.
+// scene is a golden input: a world, rules and wishes.
 type scene struct {
 	Targets   []Target                           `json:"targets"`
 	Locations map[string]string                  `json:"locations"`
 	Offered   string                             `json:"offered"`
 	Rules     map[string]v1alpha1.PlacementSpec  `json:"rules"`
 	Wishes    map[string]sceneWish               `json:"wishes"`
-	Moves     map[string]State                   `json:"moves"`
 	Objects   map[string]sceneObject             `json:"objects"`
 	Reports   map[string]map[string]store.Report `json:"reports"`
+	// Served is what targets report of their APIs, Placements are the others of the space, and Now
+	// is the time.
+	Served     map[string]v1alpha1.ServedAPIs `json:"served"`
+	Placements map[string]sceneNeighbour      `json:"placements"`
+	Now        time.Time                      `json:"now"`
+}
+
+type sceneNeighbour struct {
+	Labels  map[string]string            `json:"labels"`
+	Targets []string                     `json:"targets"`
+	Avoids  []v1alpha1.PlacementAffinity `json:"avoids"`
 }
 
 type sceneWish struct {
@@ -32,6 +46,23 @@ type sceneWish struct {
 	Selectors []string `json:"selectors"`
 	Count     int      `json:"count"`
 	Current   []string `json:"current"`
+	// Clause is the whole of a Placement's targets instead, and Labels are the Placement's.
+	Clause *v1alpha1.TargetClause `json:"clause"`
+	Labels map[string]string      `json:"labels"`
+	// Needs are the resources of the objects. Explain writes the verdict on every target.
+	Needs   []string `json:"needs"`
+	Explain bool     `json:"explain"`
+}
+
+// chosen is a Choice as the golden files have it.
+type chosen struct {
+	Targets  []string `json:"targets"`
+	Reason   string   `json:"reason,omitempty"`
+	Message  string   `json:"message,omitempty"`
+	Left     []string `json:"left,omitempty"`
+	Again    string   `json:"again,omitempty"`
+	Verdicts []string `json:"verdicts,omitempty"`
+	Refused  []string `json:"refused,omitempty"`
 }
 
 type sceneObject struct {
@@ -42,8 +73,7 @@ type sceneObject struct {
 
 // outcome is what comes out, beside it in want.yaml.
 type outcome struct {
-	Chosen   map[string]Choice              `json:"chosen,omitempty"`
-	Steps    map[string]Step                `json:"steps,omitempty"`
+	Chosen   map[string]chosen              `json:"chosen,omitempty"`
 	Resolved map[string]resolved            `json:"resolved,omitempty"`
 	Progress map[string]map[string]Progress `json:"progress,omitempty"`
 }
@@ -55,24 +85,11 @@ type resolved struct {
 }
 
 func (s scene) play(t *testing.T) outcome {
-	w := World{Targets: s.Targets}
-	for name, sel := range s.Locations {
-		w.Locations = append(w.Locations, Location{name, selector(t, sel)})
-	}
-	if s.Offered != "" {
-		w.Offered = selector(t, s.Offered)
-	}
-	out := outcome{Chosen: map[string]Choice{}, Steps: map[string]Step{}, Resolved: map[string]resolved{},
+	w := s.world(t)
+	out := outcome{Chosen: map[string]chosen{}, Resolved: map[string]resolved{},
 		Progress: map[string]map[string]Progress{}}
 	for name, sw := range s.Wishes {
-		wish := Wish{Names: sw.Names, Count: sw.Count}
-		for _, sel := range sw.Selectors {
-			wish.Selectors = append(wish.Selectors, selector(t, sel))
-		}
-		out.Chosen[name] = Choose(wish, w, sw.Current)
-	}
-	for name, m := range s.Moves {
-		out.Steps[name] = Next(m)
+		out.Chosen[name] = s.choose(t, w, sw)
 	}
 	var rules []*Rule
 	for name, spec := range s.Rules {
@@ -102,6 +119,69 @@ func (s scene) play(t *testing.T) outcome {
 		out.Progress[kind] = map[string]Progress{}
 		for name, r := range reports {
 			out.Progress[kind][name] = Judge(k, r)
+		}
+	}
+	return out
+}
+
+func (s scene) world(t *testing.T) World {
+	w := World{Targets: s.Targets, Now: s.Now}
+	for i := range w.Targets {
+		if served, ok := s.Served[w.Targets[i].Name]; ok {
+			w.Targets[i].Facts.APIs = NewAPIs(&served)
+		}
+	}
+	for name, sel := range s.Locations {
+		w.Locations = append(w.Locations, Location{name, selector(t, sel)})
+	}
+	if s.Offered != "" {
+		w.Offered = selector(t, s.Offered)
+	}
+	for name, n := range s.Placements {
+		avoiding, wrong := compileTargets(field.NewPath("avoids"), v1alpha1.TargetClause{AntiAffinity: n.Avoids})
+		if len(wrong) > 0 {
+			t.Fatal(wrong)
+		}
+		w.Neighbours = append(w.Neighbours,
+			Neighbour{Name: name, Labels: n.Labels, Targets: n.Targets, Avoids: avoiding.Constraints.Avoids()})
+	}
+	return w
+}
+
+func (s scene) choose(t *testing.T, w World, sw sceneWish) (out chosen) {
+	wish := Wish{Names: sw.Names, Count: sw.Count}
+	for _, sel := range sw.Selectors {
+		wish.Selectors = append(wish.Selectors, selector(t, sel))
+	}
+	if sw.Clause != nil {
+		var wrong field.ErrorList
+		if wish, wrong = compileTargets(field.NewPath("spec", "targets"), *sw.Clause); len(wrong) > 0 {
+			for _, e := range wrong {
+				out.Refused = append(out.Refused, e.Error())
+			}
+			return out
+		}
+	}
+	w.Self = Neighbour{Name: "self", Labels: sw.Labels}
+	for _, text := range sw.Needs {
+		a, _ := ParseAPI(text)
+		w.Needs = append(w.Needs, a)
+	}
+	c, verdicts := Explain(wish, w, sw.Current)
+	if again := Choose(wish, w, c.Targets); !slices.Equal(again.Targets, c.Targets) {
+		t.Errorf("%v is not stable: then it is %v", c.Targets, again.Targets)
+	}
+	out.Targets, out.Reason, out.Message = c.Targets, c.Reason, c.Message
+	for _, v := range c.Left {
+		out.Left = append(out.Left, v.Target+": "+v.Message)
+	}
+	if !c.Again.IsZero() {
+		out.Again = c.Again.UTC().Format(time.RFC3339)
+	}
+	for _, v := range verdicts {
+		if sw.Explain {
+			out.Verdicts = append(out.Verdicts,
+				fmt.Sprintf("%s %v %d %s %s", v.Target, v.Chosen, v.Score, v.Filter, v.Message))
 		}
 	}
 	return out

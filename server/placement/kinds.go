@@ -19,7 +19,7 @@ const (
 	// the space, too: each place completes the Pods that are made there.
 	Placed Class = iota
 	// Both kinds act in the space and on the targets: Namespaces and CustomResourceDefinitions
-	// follow what needs them.
+	// follow what needs them, Customizers all of their space, Upsyncs their Placement.
 	Both
 	// Inert kinds act in the space, and would act on a target too. They are never placed for
 	// themselves; a ServiceAccount travels, without rights, with a workload that names it.
@@ -41,7 +41,9 @@ var (
 		"multicluster.x-k8s.io": true, "about.k8s.io": true, "metrics.k8s.io": true,
 	}
 	kinds = map[[2]string]Class{
-		{"", "namespaces"}: Both,
+		{"", "namespaces"}:                                    Both,
+		{store.RulesGroup, store.RulesResource}:               Both,
+		{store.RulesGroup, store.UpsyncsResource}:             Both,
 		{"apiextensions.k8s.io", "customresourcedefinitions"}: Both,
 		{"", "serviceaccounts"}:                               Inert,
 		{"", "resourcequotas"}:                                Inert,
@@ -74,11 +76,17 @@ func ClassOf(group, resource string) Class {
 	}
 }
 
+// Told reports whether targets tell the status of a kind: of what is placed, and of Customizers.
+func Told(group, resource string) bool {
+	return ClassOf(group, resource) == Placed || group == store.RulesGroup && resource == store.RulesResource
+}
+
 // Excluded reports whether one object stays out although its kind travels: what the space's own
-// machinery makes, what only mirrors a target, credentials of the space, and everything of the root
-// space and of namespaces named kube-*.
+// machinery makes, what only mirrors a target, credentials of the space, everything of the root
+// space, and rights in namespaces named kube-*.
 func Excluded(k store.Key, obj map[string]any) bool {
-	if k.Space == v1alpha1.RootSpace || strings.HasPrefix(k.Namespace, "kube-") {
+	if k.Space == v1alpha1.RootSpace || ownNamespace(k.Namespace) ||
+		IsRights(k.Group) && store.IsSystem(k.Namespace) {
 		return true
 	}
 	meta := fields.Map(obj, "metadata")
@@ -88,9 +96,10 @@ func Excluded(k store.Key, obj map[string]any) bool {
 	}
 	switch k.Group + "/" + k.Resource {
 	case "/namespaces":
-		return strings.HasPrefix(k.Name, "kube-")
+		return ownNamespace(k.Name)
 	case "/configmaps":
-		return k.Name == "kube-root-ca.crt"
+		return k.Name == "kube-root-ca.crt" ||
+			k.Namespace == "kube-system" && k.Name == v1alpha1.AuthenticationConfig
 	case "/serviceaccounts":
 		return k.Name == "default"
 	case "/secrets":
@@ -109,6 +118,12 @@ func Excluded(k store.Key, obj map[string]any) bool {
 		return strings.HasSuffix(k.Name, "."+v1alpha1.GroupVersion.Group)
 	}
 	return false
+}
+
+// ownNamespace reports whether a namespace is of a space's own machinery, or of a cluster's, and never
+// placed.
+func ownNamespace(name string) bool {
+	return name == v1alpha1.UsersNamespace || name == "kube-public" || name == "kube-node-lease"
 }
 
 // helmRelease is the type of the Secrets in which helm remembers what it has installed, in the
@@ -144,6 +159,13 @@ func bindsPeople(obj map[string]any) bool {
 		}
 	}
 	return true
+}
+
+// StaysInSpace reports whether a CustomResourceDefinition says that it, and its custom resources,
+// are for the controllers of the space alone and go to no target.
+func StaysInSpace(k store.Key, obj map[string]any) bool {
+	return k.Class() == store.ClassCRD &&
+		fields.String(obj, "metadata", "annotations", v1alpha1.AnnotationPlacement) == v1alpha1.PlacementNone
 }
 
 // BuiltIn reports whether a group is one of Kubernetes itself, so that its kinds' statuses are

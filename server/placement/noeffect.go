@@ -13,6 +13,8 @@ import (
 const (
 	// NeverPlaced objects are stored in their space and act nowhere.
 	NeverPlaced = "NeverPlaced"
+	// OnlyAtSites objects do not act in their space.
+	OnlyAtSites = "OnlyAtSites"
 	// OnlyInSpace objects act in their space, where their user may well mean the sites.
 	OnlyInSpace = "OnlyInSpace"
 )
@@ -38,11 +40,15 @@ var stored = map[string]string{
 // NoEffect tells people that an object is accepted and does not do what its like does in a cluster,
 // and what to do instead. Both texts are empty for all other objects.
 func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
-	if _, mirrored := fields.Map(obj, "metadata", "annotations")[v1alpha1.AnnotationReportedFrom]; mirrored {
-		return "", ""
+	notes := fields.Map(obj, "metadata", "annotations")
+	if notes[v1alpha1.AnnotationReportedFrom] != nil || notes[v1alpha1.AnnotationOrigin] != nil {
+		return "", "" // a site made it, or a parent sent it on its way to sites
 	}
 	if message := stored[k.Group+"/"+k.Resource]; message != "" {
 		return NeverPlaced, message
+	}
+	if message := inertEffect(k, obj); message != "" {
+		return OnlyAtSites, message
 	}
 	if message := webhooksOfBorn(k, obj); message != "" {
 		return OnlyInSpace, message
@@ -60,16 +66,32 @@ func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
 	case k.Resource == "secrets" && k.Group == "" && obj["type"] == "kubernetes.io/service-account-token":
 		return OnlyInSpace, "a token of this space's API is not sent to sites: " +
 			"pods use the token that their site gives them"
-	case strings.HasPrefix(namespace, "kube-") && acts(k):
-		return NeverPlaced, fmt.Sprintf("namespaces named kube-* are never placed: what is in %s is stored "+
+	case k.Group == "" && k.Resource == "resourcequotas" && limitsPods(obj):
+		return OnlyInSpace, fmt.Sprintf("the Pods of workloads are born at sites, which do not ask this quota: it counts "+
+			"them, and refuses only what is made in the space; one more ResourceQuota with the label %s: \"true\" limits "+
+			"its namespace at each site whose admin allows resourcequotas (allow.kinds of the agent)", v1alpha1.LabelInert)
+	case ownNamespace(namespace) && acts(k):
+		return NeverPlaced, fmt.Sprintf("namespace %s is never placed: what is in it is stored "+
 			"in the space and runs nowhere; use a namespace of another name", namespace)
 	}
 	return "", ""
 }
 
-// NoEffectOfContent reports whether NoEffect looks at more of objects like this than their metadata.
+// limitsPods reports whether a ResourceQuota limits how many Pods run, or what they use.
+func limitsPods(quota map[string]any) bool {
+	for name := range fields.Map(quota, "spec", "hard") {
+		switch {
+		case name == "pods", name == "count/pods", name == "cpu", name == "memory", name == "ephemeral-storage",
+			strings.HasPrefix(name, "requests.") && name != "requests.storage", strings.HasPrefix(name, "limits."):
+			return true
+		}
+	}
+	return false
+}
+
+// NoEffectOfContent reports whether NoEffect looks at more of objects like this than their annotations.
 func NoEffectOfContent(k store.Key) bool {
-	return k.Group == "" && k.Resource == "secrets" || registersWebhooks(k)
+	return k.Group == "" && k.Resource == "secrets" || mayBeInert(k.Group, k.Resource)
 }
 
 // acts reports whether a kind does anything by itself at a target. ConfigMaps and Secrets are often
@@ -79,13 +101,7 @@ func acts(k store.Key) bool {
 		return false
 	}
 	c := ClassOf(k.Group, k.Resource)
-	return c == Placed || k.Class() == store.ClassNamespace && !systemNamespace(k.Name)
-}
-
-// systemNamespace reports whether a namespace is one that a space has for itself.
-func systemNamespace(name string) bool {
-	return name == v1alpha1.UsersNamespace || name == "kube-system" || name == "kube-public" ||
-		name == "kube-node-lease"
+	return c == Placed
 }
 
 // OwnsPods reports whether objects of a kind own the Pods that they run, or what owns those.

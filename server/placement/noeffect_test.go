@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
 )
 
@@ -15,18 +16,32 @@ func TestNoEffect(t *testing.T) {
 		reason string
 		says   string
 	}{
-		{store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "kube-system", Name: "x"}, nil, NeverPlaced, "kube-system"},
-		{store.Key{Space: "shop", Group: "helm.cattle.io", Resource: "helmcharts", Namespace: "kube-system", Name: "x"}, nil, NeverPlaced, "another name"},
-		{store.Key{Space: "shop", Resource: "namespaces", Name: "kube-flannel"}, nil, NeverPlaced, "kube-flannel"},
+		{store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "kube-public", Name: "x"},
+			nil, NeverPlaced, "kube-public"},
+		{store.Key{Space: "shop", Group: "helm.cattle.io", Resource: "helmcharts", Namespace: "kube-node-lease",
+			Name: "x"}, nil, NeverPlaced, "another name"},
+		{store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "kube-system", Name: "x"},
+			nil, "", ""},
+		{store.Key{Space: "shop", Resource: "namespaces", Name: "kube-flannel"}, nil, "", ""},
 		{store.Key{Space: "shop", Resource: "namespaces", Name: "kube-system"}, nil, "", ""},
 		{store.Key{Space: "shop", Resource: "configmaps", Namespace: "kube-system", Name: "x"}, nil, "", ""},
-		{store.Key{Space: "shop", Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-system", Name: "x"}, nil, "", ""},
+		{store.Key{Space: "shop", Group: "coordination.k8s.io", Resource: "leases", Namespace: "kube-system",
+			Name: "x"}, nil, "", ""},
 		{store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "app", Name: "x"}, nil, "", ""},
-		{store.Key{Space: "root", Group: "apps", Resource: "deployments", Namespace: "app", Name: "x"}, nil, NeverPlaced, "skerry space create"},
+		{store.Key{Space: "root", Group: "apps", Resource: "deployments", Namespace: "app", Name: "x"}, nil,
+			NeverPlaced, "skerry space create"},
 		{store.Key{Space: "root", Resource: "configmaps", Namespace: "kube-system", Name: "x"}, nil, "", ""},
 		{store.Key{Space: "shop", Group: rbac, Resource: "roles", Namespace: "app", Name: "x"}, nil, "", ""},
-		{store.Key{Space: "shop", Resource: "secrets", Namespace: "app", Name: "x"}, map[string]any{"type": "kubernetes.io/service-account-token"}, OnlyInSpace, "token"},
-		{store.Key{Space: "shop", Resource: "secrets", Namespace: "app", Name: "x"}, map[string]any{"type": "Opaque"}, "", ""},
+		{store.Key{Space: "shop", Resource: "secrets", Namespace: "app", Name: "x"},
+			map[string]any{"type": "kubernetes.io/service-account-token"}, OnlyInSpace, "token"},
+		{store.Key{Space: "shop", Resource: "secrets", Namespace: "app", Name: "x"},
+			map[string]any{"type": "Opaque"}, "", ""},
+		{store.Key{Space: "shop", Resource: "resourcequotas", Namespace: "app", Name: "x"},
+			quotaOf("limits.cpu"), OnlyInSpace, "skerry.dev/inert"},
+		{store.Key{Space: "shop", Resource: "resourcequotas", Namespace: "app", Name: "x"}, quotaOf("pods"), OnlyInSpace,
+			"born at sites"},
+		{store.Key{Space: "shop", Resource: "resourcequotas", Namespace: "app", Name: "x"},
+			quotaOf("count/secrets", "requests.storage", "services"), "", ""},
 		{store.Key{Space: "shop", Resource: "pods", Namespace: "kube-system", Name: "x"},
 			map[string]any{"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/reported-from": "a"}}}, "", ""},
 	} {
@@ -35,6 +50,14 @@ func TestNoEffect(t *testing.T) {
 			t.Errorf("%s: %q %q", c.key, reason, message)
 		}
 	}
+}
+
+func quotaOf(names ...string) map[string]any {
+	hard := map[string]any{}
+	for _, name := range names {
+		hard[name] = "1"
+	}
+	return map[string]any{"spec": map[string]any{"hard": hard}}
 }
 
 func TestOpens(t *testing.T) {
@@ -54,6 +77,35 @@ func TestOpens(t *testing.T) {
 	} {
 		if got := Opens(c.controllers, c.cluster, c.space, c.namespace); got != c.want {
 			t.Errorf("%+v: %v", c, got)
+		}
+	}
+}
+
+func TestInertObjectsSayWhereTheyAct(t *testing.T) {
+	labels := map[string]any{"metadata": map[string]any{"labels": map[string]any{v1alpha1.LabelInert: "true"}}}
+	for _, c := range []struct{ group, resource, want string }{
+		{"", "resourcequotas", "admin allows resourcequotas"},
+		{"admissionregistration.k8s.io", "validatingadmissionpolicies", "allows validatingadmissionpolicies.admission"},
+		{"admissionregistration.k8s.io", "validatingwebhookconfigurations", "allow.webhooks"},
+		{"rbac.authorization.k8s.io", "clusterroles", "gives no rights in the space"},
+		{"", "limitranges", "does not limit"},
+		{"apps", "deployments", "means nothing on deployments.apps"},
+	} {
+		k := store.Key{Space: "shop", Group: c.group, Resource: c.resource, Namespace: "app", Name: "x"}
+		reason, message := NoEffect(k, labels)
+		if reason != OnlyAtSites || !strings.Contains(message, c.want) {
+			t.Errorf("%s: %s %s", c.resource, reason, message)
+		}
+	}
+	for _, of := range []struct {
+		kinds, denied []string
+		want          bool
+	}{
+		{nil, nil, false}, {[]string{"resourcequotas"}, nil, true}, {[]string{"*"}, []string{"resource*"}, false},
+		{[]string{"*.admissionregistration.k8s.io"}, nil, false},
+	} {
+		if got := AllowsKind(of.kinds, of.denied, "", "resourcequotas"); got != of.want {
+			t.Errorf("%v without %v: %v", of.kinds, of.denied, got)
 		}
 	}
 }

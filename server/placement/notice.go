@@ -33,6 +33,8 @@ type Located struct {
 	Class            Class
 	// Targets that the object is on, the longest there first.
 	Targets []string
+	// Divided: spec.replicas is shared out among the targets. Else each has all of them.
+	Divided bool
 }
 
 // Moving is a group that is not where it should be.
@@ -60,4 +62,15 @@ type Tally struct {
 type Refused struct {
 	Key             store.Key
 	Reason, Message string
+}
+
+// Remaining is what is left on a target that workloads have to leave.
+type Remaining struct {
+	// Why they have to leave it.
+	Why LeaveReason
+	// Units is how many units are still decided to be there: the objects of a Placement, of a
+	// namespace, or one object. Ended is how many objects stay because they have run to their end.
+	Units, Ended int
+	// Halted: nothing leaves by itself, because more than half of all targets are concerned.
+	Halted bool
 }

@@ -61,7 +61,8 @@ type PodAccount struct {
 	Name string
 	// Wish is what their template says.
 	Wish PodAPI
-	// Mounts is automountServiceAccountToken; nil where the template does not say.
+	// Mounts is automountServiceAccountToken, or true where the template brings a token for the API
+	// itself; nil where it does not say.
 	Mounts *bool
 	// Given is true for a workload that came from a parent, which has given its pods the API of
 	// their space.
@@ -87,7 +88,28 @@ func PodAccountOf(k store.Key, obj map[string]any) PodAccount {
 	if mounts, ok := spec["automountServiceAccountToken"].(bool); ok {
 		a.Mounts = &mounts
 	}
+	for volume := range fields.Maps(spec, "volumes") {
+		if brings := WritesToken(volume); brings {
+			a.Mounts = &brings
+		}
+	}
 	return a
+}
+
+// WritesToken reports whether a volume of a Pod has a token for the API of its cluster by the word of
+// the Pod's author.
+func WritesToken(volume map[string]any) bool {
+	for source := range fields.Maps(volume, "projected", "sources") {
+		if IsOwnToken(fields.Map(source, "serviceAccountToken")) {
+			return true
+		}
+	}
+	return false
+}
+
+// IsOwnToken reports whether a projected token is for the API of the cluster that makes it.
+func IsOwnToken(token map[string]any) bool {
+	return token != nil && fields.String(token, "audience") == ""
 }
 
 // AccountOf is the ServiceAccount that a Pod's spec names, "default" where it names none.

@@ -39,17 +39,28 @@ func TestBound(t *testing.T) {
 
 func TestPodAccountOf(t *testing.T) {
 	pod := map[string]any{"serviceAccountName": "op", "automountServiceAccountToken": false}
-	template := map[string]any{"spec": pod, "metadata": map[string]any{"annotations": map[string]any{"skerry.dev/pod-api": "Space"}}}
-	off := false
+	template := map[string]any{"spec": pod,
+		"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/pod-api": "Space"}}}
+	off, on := false, true
+	token := func(audience string) map[string]any {
+		t := map[string]any{"path": "token", "audience": audience}
+		projected := map[string]any{"sources": []any{map[string]any{"serviceAccountToken": t}}}
+		return map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+			"automountServiceAccountToken": false,
+			"volumes":                      []any{map[string]any{"name": "v", "projected": projected}}}}}}
+	}
 	for _, c := range []struct {
 		key    store.Key
 		object map[string]any
 		want   PodAccount
 	}{
 		{store.Key{Resource: "configmaps"}, nil, PodAccount{}},
-		{store.Key{Resource: "pods"}, map[string]any{"spec": map[string]any{"nodeName": "n"}}, PodAccount{Name: "default", Fixed: true}},
+		{store.Key{Resource: "pods"}, map[string]any{"spec": map[string]any{"nodeName": "n"}},
+			PodAccount{Name: "default", Fixed: true}},
 		{store.Key{Group: "apps", Resource: "deployments"}, map[string]any{"spec": map[string]any{"template": template}},
 			PodAccount{Name: "op", Wish: SpaceAPI, Mounts: &off}},
+		{store.Key{Group: "apps", Resource: "deployments"}, token(""), PodAccount{Name: "default", Mounts: &on}},
+		{store.Key{Group: "apps", Resource: "deployments"}, token("vault"), PodAccount{Name: "default", Mounts: &off}},
 		{store.Key{Group: "batch", Resource: "cronjobs"},
 			map[string]any{"spec": map[string]any{"jobTemplate": map[string]any{"spec": map[string]any{"template": template}}}},
 			PodAccount{Name: "op", Wish: SpaceAPI, Mounts: &off}},
@@ -58,8 +69,9 @@ func TestPodAccountOf(t *testing.T) {
 			"spec":     map[string]any{"template": template}},
 			PodAccount{Name: "op", Wish: SpaceAPI, Mounts: &off, Fixed: true, Decided: true}},
 		{store.Key{Group: "batch", Resource: "jobs"}, map[string]any{
-			"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/space-api": "op", "skerry.dev/origin": "shop/"}},
-			"spec":     map[string]any{"template": map[string]any{"spec": map[string]any{"serviceAccount": "old"}}}},
+			"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/space-api": "op",
+				"skerry.dev/origin": "shop/"}},
+			"spec": map[string]any{"template": map[string]any{"spec": map[string]any{"serviceAccount": "old"}}}},
 			PodAccount{Name: "old", Fixed: true, Given: true}},
 	} {
 		got := PodAccountOf(c.key, c.object)

@@ -7,9 +7,9 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
-// FormatSync returns a policy as the value of AnnotationSync: compact JSON of what differs from the
-// default, empty when nothing does.
-func FormatSync(p v1alpha1.SyncPolicy) string {
+// FormatSync returns a policy, and what of its objects comes back, as the value of AnnotationSync:
+// compact JSON of what differs from the default, empty when nothing does.
+func FormatSync(p v1alpha1.SyncPolicy, associated v1alpha1.Associated) string {
 	if p.WhenAlreadyExists == v1alpha1.ReportError {
 		p.WhenAlreadyExists = ""
 	}
@@ -20,7 +20,13 @@ func FormatSync(p v1alpha1.SyncPolicy) string {
 		p.WhenPlacementDeleted = ""
 	}
 	p.RetainFields = slices.Sorted(slices.Values(p.RetainFields))
-	b, err := json.Marshal(p)
+	if associated == v1alpha1.AssociatedAuto {
+		associated = ""
+	}
+	b, err := json.Marshal(struct {
+		v1alpha1.SyncPolicy
+		Associated v1alpha1.Associated `json:"associated,omitempty"`
+	}{p, associated})
 	if err != nil || string(b) == "{}" {
 		return "" // a struct of strings always encodes
 	}

@@ -16,6 +16,8 @@ type Progress struct {
 	Applied store.Hash
 	// Refused is why the object is not as desired there, nil when it is.
 	Refused *store.ReportError
+	// Varied: Customizers have changed the object there, its replicas perhaps.
+	Varied bool
 	// Ready: by its status the object is available in full, for kinds that tell; true for those
 	// that do not.
 	Ready bool
@@ -43,7 +45,7 @@ func (p Progress) Arrived(d Demand) string {
 		return p.Refused.Reason + ": " + p.Refused.Message
 	case p.Applied != d.Hash:
 		return "not applied yet"
-	case !p.Ready || p.Available < d.Replicas:
+	case !p.Ready || p.Available < d.Replicas && !p.Varied:
 		return fmt.Sprintf("not available yet (%d of %d)", p.Available, d.Replicas)
 	}
 	return ""
@@ -87,7 +89,7 @@ func (b *brief) has(t string) bool {
 
 // Judge reads a report. A status that cannot be understood counts as not ready.
 func Judge(k store.Key, r store.Report) Progress {
-	p := Progress{UID: r.OriginUID, Refused: r.Error}
+	p := Progress{UID: r.OriginUID, Refused: r.Error, Varied: r.Varied}
 	if b, err := hex.DecodeString(r.Applied); err == nil && len(b) == len(p.Applied) {
 		copy(p.Applied[:], b)
 	}

@@ -75,8 +75,14 @@ func TestExcluded(t *testing.T) {
 		obj  map[string]any
 		want bool
 	}{
-		"root":          {store.Key{Space: "root", Resource: "configmaps", Namespace: "x", Name: "c"}, nil, true},
-		"kube-system":   {store.Key{Space: "s", Resource: "configmaps", Namespace: "kube-system", Name: "c"}, nil, true},
+		"root":        {store.Key{Space: "root", Resource: "configmaps", Namespace: "x", Name: "c"}, nil, true},
+		"kube-system": {store.Key{Space: "s", Resource: "configmaps", Namespace: "kube-system", Name: "c"}, nil, false},
+		"people":      {store.Key{Space: "s", Resource: "secrets", Namespace: "kube-users", Name: "c"}, nil, true},
+		"kube-public": {store.Key{Space: "s", Resource: "configmaps", Namespace: "kube-public", Name: "c"}, nil, true},
+		"who is trusted": {store.Key{Space: "s", Resource: "configmaps", Namespace: "kube-system",
+			Name: "extension-apiserver-authentication"}, nil, true},
+		"rights in kube-system": {store.Key{Space: "s", Group: "rbac.authorization.k8s.io", Resource: "roles",
+			Namespace: "kube-system", Name: "r"}, nil, true},
 		"the CA bundle": {store.Key{Space: "s", Resource: "configmaps", Namespace: "x", Name: "kube-root-ca.crt"}, nil, true},
 		"a token": {store.Key{Space: "s", Resource: "secrets", Namespace: "x", Name: "t"},
 			map[string]any{"type": "kubernetes.io/service-account-token"}, true},
@@ -89,6 +95,7 @@ func TestExcluded(t *testing.T) {
 		},
 		"a mirrored pod":   {store.Key{Space: "s", Resource: "pods", Namespace: "x", Name: "p"}, mirrored, true},
 		"a pod":            {store.Key{Space: "s", Resource: "pods", Namespace: "x", Name: "p"}, nil, false},
+		"kube-monitoring":  {store.Key{Space: "s", Resource: "namespaces", Name: "kube-monitoring"}, nil, false},
 		"a kube namespace": {store.Key{Space: "s", Resource: "namespaces", Name: "kube-public"}, nil, true},
 		"default":          {store.Key{Space: "s", Resource: "namespaces", Name: "default"}, nil, false},
 		"our own CRD": {store.Key{Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions",

@@ -7,6 +7,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
@@ -21,14 +22,29 @@ type Rule struct {
 	// Created orders rules of one priority: the older wins. RFC 3339, which sorts as text.
 	Created  string
 	Priority int32
-	Wish     Wish
+	// Level comes before Priority: who speaks.
+	Level Level
+	Wish  Wish
 	// Sync is the annotation skerry.dev/sync of what it selects.
 	Sync string
-	// BreakFirst and ReadyTimeout say how it moves.
+	// BreakFirst, ReadyTimeout and MinReady say how it moves. MinReady is nil where the Placement does not
+	// say it.
 	BreakFirst   bool
 	ReadyTimeout time.Duration
+	MinReady     *time.Duration
+	// Hooks run before a target is left.
+	Hooks []v1alpha1.MoveHook
+	// Failover says whether what it selects leaves a target that is away.
+	Failover v1alpha1.FailoverMode
+	// Disruption says how many targets must keep what it selects.
+	Disruption *v1alpha1.DisruptionPolicy
 	// Suspended holds the decision as it is.
 	Suspended bool
+	// BringsDependencies: what a selected object names goes with it. Duplicates allows StatefulSets
+	// on several targets, as Divided does.
+	BringsDependencies, Duplicates bool
+	// Divided is how replicas are shared out, nil where they are not.
+	Divided *Basis
 
 	clauses []clause
 }
@@ -49,21 +65,32 @@ type Subject struct {
 
 // Compile makes a Rule of a Placement. The error names the field that cannot be understood.
 func Compile(name, created string, spec v1alpha1.PlacementSpec) (*Rule, error) {
-	r := &Rule{Name: name, Created: created, Priority: spec.Priority, Wish: Wish{Names: spec.Targets.Names},
-		Sync: FormatSync(spec.Sync), Suspended: spec.Suspend,
-		BreakFirst: spec.Move.Type == v1alpha1.BreakBeforeMake, ReadyTimeout: ReadyTimeout}
+	wish, wrong := compileTargets(field.NewPath("spec", "targets"), spec.Targets)
+	if len(wrong) > 0 {
+		return nil, fmt.Errorf("compile %w", wrong[0])
+	}
+	r := &Rule{Name: name, Created: created, Priority: spec.Priority, Level: levelOf(name, spec.Precedence),
+		BringsDependencies: spec.BringsDependencies(), Duplicates: spec.Targets.Replicas == v1alpha1.ReplicasDuplicated,
+		Wish: wish,
+		Sync: FormatSync(spec.Sync, spec.Status.Associated), Suspended: spec.Suspend, Disruption: spec.Disruption,
+		Failover:   spec.Failover.Mode,
+		BreakFirst: spec.Move.Type == v1alpha1.BreakBeforeMake, ReadyTimeout: ReadyTimeout,
+		Hooks: spec.Move.BeforeLeaving}
+	if s := spec.Move.MinReadySeconds; s != nil {
+		r.MinReady = new(time.Duration(*s) * time.Second)
+	}
+	if spec.Targets.Replicas == v1alpha1.ReplicasDivided {
+		basis, err := compileBasis(spec.Targets.Division)
+		if err != nil {
+			return nil, fmt.Errorf("compile spec.targets.division: %w", err)
+		}
+		r.Divided, r.Duplicates = basis, true
+	}
+	if t := spec.Failover.FailbackAfter; t != nil {
+		r.Wish.Failback = t.Duration
+	}
 	if t := spec.Move.ReadyTimeout; t != nil {
 		r.ReadyTimeout = t.Duration
-	}
-	if spec.Targets.Count != nil {
-		r.Wish.Count = int(*spec.Targets.Count)
-	}
-	for i := range spec.Targets.Selectors {
-		s, err := metav1.LabelSelectorAsSelector(&spec.Targets.Selectors[i])
-		if err != nil {
-			return nil, fmt.Errorf("compile spec.targets.selectors[%d]: %w", i, err)
-		}
-		r.Wish.Selectors = append(r.Wish.Selectors, s)
 	}
 	for i, o := range spec.Objects {
 		c := clause{
@@ -125,11 +152,14 @@ func (c *clause) matches(s Subject) bool {
 	return true
 }
 
-// Sort puts rules into the order in which they are asked: by priority, then the older first, then
-// by name.
+// Sort puts rules into the order in which they are asked: by level, by priority, then the older
+// first, then by name.
 func Sort(rules []*Rule) {
 	sort.Slice(rules, func(i, j int) bool {
 		a, b := rules[i], rules[j]
+		if a.Level != b.Level {
+			return a.Level > b.Level
+		}
 		if a.Priority != b.Priority {
 			return a.Priority > b.Priority
 		}
@@ -144,7 +174,7 @@ func Sort(rules []*Rule) {
 // priority that select it too and lost. The rules must be sorted.
 func Resolve(rules []*Rule, s Subject) (winner *Rule, losers []*Rule) {
 	for _, r := range rules {
-		if winner != nil && r.Priority != winner.Priority {
+		if winner != nil && (r.Priority != winner.Priority || r.Level != winner.Level) {
 			break
 		}
 		if !r.Matches(s) {

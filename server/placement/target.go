@@ -1,8 +1,12 @@
 package placement
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"sort"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -13,10 +17,27 @@ type Target struct {
 	Labels labels.Set
 	// Connected is whether its agent has a session now. A target that has none keeps what it has.
 	Connected bool
-	// Unschedulable targets, and those being deleted, get nothing new.
+	// Empty is a relay that has no site yet: what is placed there runs nowhere for now.
+	Empty bool
+	// Unschedulable targets, and those being deleted, get nothing new. Closed is why another target gets
+	// nothing new of the unit that is decided about, empty where it may.
 	Unschedulable bool
+	Closed        string
+	// Held targets keep the releases that they have and get no other. No filter asks for it.
+	Held bool
 	// Objects is how many objects are placed there.
 	Objects int
+	Departure
+	Room
+	// Facts are what the target says of its cluster; nil while it has said nothing.
+	Facts *Facts
+}
+
+// Same reports whether two targets are the same to every filter. What orders targets that pass may
+// differ: whether they are connected or empty, how many objects they have, and how much is free.
+func (t Target) Same(other Target) bool {
+	return t.Name == other.Name && t.Unschedulable == other.Unschedulable && maps.Equal(t.Labels, other.Labels) &&
+		t.Departure.Same(other.Departure) && t.Facts.same(other.Facts)
 }
 
 // Location is a named group of targets.
@@ -31,17 +52,33 @@ type World struct {
 	Locations []Location
 	// Offered limits the targets to those that the space may use. Nil means all.
 	Offered labels.Selector
+	// Halted: nothing leaves a target by itself, see Halted.
+	Halted bool
+	// Now is the time, for tolerations that end.
+	Now time.Time
+	// Needs are the resources that the objects are of, where a target may lack them.
+	Needs []API
+	// Self is the Placement that is decided about, and Neighbours are the others of its space. They
+	// are needed only where one of them has an affinity.
+	Self       Neighbour
+	Neighbours []Neighbour
 }
 
-// offered returns the target of a name if there is one, and whether the space may use it.
-func (w World) target(name string) (t Target, exists, offered bool) {
-	for _, t := range w.Targets {
-		if t.Name == name {
-			return t, true, w.Offered == nil || w.Offered.Matches(t.Labels)
-		}
+// target returns the target of a name if there is one, whether or not the space may use it.
+func (w World) target(name string) (t Target, exists bool) {
+	i := slices.IndexFunc(w.Targets, func(t Target) bool { return t.Name == name })
+	if i < 0 {
+		return Target{}, false
 	}
-	return Target{}, false, false
+	return w.Targets[i], true
 }
+
+// hasTarget reports whether there is a target of a name that the space may use.
+func (w World) hasTarget(name string) bool {
+	return slices.ContainsFunc(w.Targets, func(t Target) bool { return t.Name == name && w.offers(t) })
+}
+
+func (w World) offers(t Target) bool { return w.Offered == nil || w.Offered.Matches(t.Labels) }
 
 func (w World) location(name string) (Location, bool) {
 	for _, l := range w.Locations {
@@ -52,9 +89,25 @@ func (w World) location(name string) (Location, bool) {
 	return Location{}, false
 }
 
+// offersSome reports whether a Location has a target for the space. One to which all targets are
+// offered knows all Locations.
+func (w World) offersSome(l Location) bool {
+	return w.Offered == nil ||
+		slices.ContainsFunc(w.Targets, func(t Target) bool { return w.offers(t) && l.Selector.Matches(t.Labels) })
+}
+
 // Join writes a decision as the annotation skerry.dev/targets has it: names joined by commas, the
 // longest there first.
 func Join(targets []string) string { return strings.Join(targets, ",") }
+
+// Some writes names for people: at most 20, and how many more there are.
+func Some(names []string) string {
+	const most = 20
+	if len(names) > most {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+	}
+	return strings.Join(names, ", ")
+}
 
 // Split reads a decision from an annotation. It returns nil for the short form that stands for many
 // targets.

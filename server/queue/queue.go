@@ -1,6 +1,13 @@
-// Package queue is how the parts of a center work off what they have to do: a queue in which a
-// thing stands once however often it is added, and from which one that failed comes back later. It
-// knows nothing of what is done.
+// Package queue is a work queue with retries, and the workers that process it.
+//
+// An item is in the queue once, however often it is added. One that fails comes back later, each time
+// after twice as long. One that is added while a worker processes it is processed once more.
+//
+//	q := queue.New[store.Key](10*time.Millisecond, 30*time.Second)
+//	q.Add(key)
+//	queue.Serve(ctx, q, 4, reconcile, func(k store.Key, err error) { log.Warn("not done", "key", k, "err", err) })
+//
+// NewFair serves the owners of items in turn. Items are names: a worker reads the present state itself.
 package queue
 
 import (

@@ -13,15 +13,17 @@ func narrowOf(a *v1alpha1.SyncTargetAllow) *tunnel.Narrow {
 	return &tunnel.Narrow{
 		Namespaces: a.Namespaces, Kinds: a.Kinds, DenyKinds: a.DenyKinds, ServiceAccounts: a.ServiceAccounts,
 		Controllers: a.Controllers, ClusterControllers: a.ClusterControllers, Webhooks: a.Webhooks,
+		Upsync:              a.Upsync,
 		LoadBalancerClasses: a.LoadBalancerClasses, PodSecurity: string(a.PodSecurity),
 		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens,
-		Logs: a.Logs, Exec: a.Exec, PortForward: a.PortForward, View: a.View,
+		ExternalBackends: a.ExternalBackends,
+		Logs:             a.Logs, Exec: a.Exec, PortForward: a.PortForward, View: a.View,
 		PodWrites: a.PodWrites,
 	}
 }
 
 // permits takes over what the site said that it allows. Of a relay it is what a site below it opens
-// to the controllers of spaces: about all else its own sites decide.
+// to the controllers and webhooks of spaces: about all else its own sites decide.
 func permits(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus) {
 	a := said.Policy
 	if a == nil {
@@ -34,7 +36,9 @@ func permits(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus) {
 	st.Status.Policy = &v1alpha1.SyncTargetPolicy{
 		Namespaces: a.Namespaces, Kinds: a.Kinds, DenyKinds: a.DenyKinds, ServiceAccounts: a.ServiceAccounts,
 		Controllers: a.Controllers, ClusterControllers: a.ClusterControllers, Webhooks: a.Webhooks,
+		Upsync:              a.Upsync,
 		LoadBalancerClasses: a.LoadBalancerClasses, PodSecurity: a.PodSecurity,
+		ExternalBackends: a.ExternalBackends, Hosts: a.Hosts, Definitions: a.Definitions,
 		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens,
 		Logs: a.Logs, Exec: a.Exec, PortForward: a.PortForward, View: a.View,
 		PodWrites: a.PodWrites,
@@ -54,8 +58,13 @@ func openedBelow(below *tunnel.SubtreeStatus, narrow *v1alpha1.SyncTargetAllow) 
 	if narrow != nil && narrow.ClusterControllers != nil {
 		o.ClusterControllers = tunnel.Intersect(o.ClusterControllers, narrow.ClusterControllers)
 	}
-	if len(o.Controllers)+len(o.ClusterControllers) == 0 {
+	if narrow != nil && narrow.Webhooks != nil {
+		o.Webhooks = tunnel.Intersect(o.Webhooks, narrow.Webhooks)
+	}
+	if o.Equal(tunnel.Opened{}) {
 		return nil
 	}
-	return &tunnel.Allow{Controllers: o.Controllers, ClusterControllers: o.ClusterControllers}
+	return &tunnel.Allow{
+		Controllers: o.Controllers, ClusterControllers: o.ClusterControllers, Webhooks: o.Webhooks,
+	}
 }

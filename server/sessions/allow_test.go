@@ -16,7 +16,7 @@ func TestARelaySaysWhatItsSitesOpen(t *testing.T) {
 		Controllers: []string{"shop"}, Kinds: []string{"*"}}}
 	d.subtree.observe("oslo", &oslo)
 	d.subtree.observe("vik", &v1alpha1.SyncTargetStatus{Policy: &v1alpha1.SyncTargetPolicy{
-		Controllers: []string{"bank"}, ClusterControllers: []string{"bank"}}})
+		Controllers: []string{"bank"}, ClusterControllers: []string{"bank"}, Webhooks: []string{"shop", "bank"}}})
 	select {
 	case <-changed:
 	default:
@@ -26,12 +26,15 @@ func TestARelaySaysWhatItsSitesOpen(t *testing.T) {
 	relay := &v1alpha1.SyncTarget{}
 	permits(relay, &tunnel.ChildStatus{Subtree: below})
 	if p := relay.Status.Policy; p == nil || !slices.Equal(p.Controllers, []string{"bank", "shop"}) ||
-		!slices.Equal(p.ClusterControllers, []string{"bank"}) || p.Kinds != nil {
+		!slices.Equal(p.ClusterControllers, []string{"bank"}) || p.Kinds != nil ||
+		!slices.Equal(p.Webhooks, []string{"bank", "shop"}) {
 		t.Errorf("%+v", p)
 	}
-	relay.Spec.Allow = &v1alpha1.SyncTargetAllow{Controllers: []string{"sh*"}, ClusterControllers: []string{}}
+	relay.Spec.Allow = &v1alpha1.SyncTargetAllow{Controllers: []string{"sh*"}, ClusterControllers: []string{},
+		Webhooks: []string{"b*"}}
 	permits(relay, &tunnel.ChildStatus{Subtree: below})
-	if p := relay.Status.Policy; p == nil || !slices.Equal(p.Controllers, []string{"shop"}) || p.ClusterControllers != nil {
+	if p := relay.Status.Policy; p == nil || !slices.Equal(p.Controllers, []string{"shop"}) || p.ClusterControllers != nil ||
+		!slices.Equal(p.Webhooks, []string{"bank"}) {
 		t.Errorf("less what is taken away: %+v", p)
 	}
 	d.subtree.observe("oslo", &v1alpha1.SyncTargetStatus{})

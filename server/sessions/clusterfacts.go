@@ -1,10 +1,14 @@
 package sessions
 
 import (
+	"strings"
+
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/quantity"
 	"skerry.dev/skerry/tunnel"
 )
 
@@ -16,7 +20,6 @@ func describe(st *v1alpha1.SyncTarget, f *tunnel.ClusterFacts) {
 	}
 	out := &v1alpha1.SyncTargetCluster{
 		Nodes: int32(f.Nodes), Ready: int32(f.Ready), OperatingSystem: f.OperatingSystem, Architecture: f.Architecture,
-		Capacity: resources(f.Capacity), Allocatable: resources(f.Allocatable),
 	}
 	for _, c := range f.Classes {
 		out.Classes = append(out.Classes, v1alpha1.SyncTargetClass{
@@ -25,14 +28,34 @@ func describe(st *v1alpha1.SyncTarget, f *tunnel.ClusterFacts) {
 			Value: c.Value, PreemptionPolicy: c.Preemption,
 		})
 	}
-	st.Status.Cluster = out
+	is := &st.Status
+	is.Cluster = out
+	is.Capacity, is.Allocatable = resources(f.Capacity), resources(f.Allocatable)
+	is.Allocated, is.AllocatedPlaced = resources(f.Allocated), resources(f.Placed)
+	unread(st, f)
+}
+
+// unread says that a site may not read what its capacity is made of.
+func unread(st *v1alpha1.SyncTarget, f *tunnel.ClusterFacts) {
+	const advice = ". To let it read them: skerry agent rbac, and apply what that prints to the cluster"
+	kinds := strings.Join(f.Unread, " and ")
+	switch {
+	case len(f.Unread) == 0:
+		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionCapacityKnown)
+	case f.Quota:
+		set(st, v1alpha1.ConditionCapacityKnown, metav1.ConditionFalse, "OfQuotas", "the agent may not read "+kinds+
+			" of its cluster: capacity and allocatable are the sums of the ResourceQuotas of the spaces' namespaces"+advice)
+	default:
+		set(st, v1alpha1.ConditionCapacityKnown, metav1.ConditionFalse, "NotReadable", "the agent may not read "+kinds+
+			" of its cluster, and its namespaces have no ResourceQuota: what is missing in the status is not known"+advice)
+	}
 }
 
 // resources leaves out what is no quantity.
 func resources(of map[string]string) corev1.ResourceList {
 	var out corev1.ResourceList
 	for name, text := range of {
-		q, err := resource.ParseQuantity(text)
+		q, err := quantity.Parse(text)
 		if err != nil {
 			continue
 		}

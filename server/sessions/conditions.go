@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"fmt"
 	"log/slog"
 	"slices"
 
@@ -15,6 +16,9 @@ import (
 func (s *session) updateConditions(said tunnel.ChildStatus, dropped int, log *slog.Logger) {
 	s.mu.Lock()
 	before := s.said
+	if said.Offer == nil && before != nil {
+		said.Offer = before.Offer // it is sent when it changes
+	}
 	s.said = &said
 	s.mu.Unlock()
 	if dropped > 0 {
@@ -31,6 +35,7 @@ func (s *session) updateConditions(said tunnel.ChildStatus, dropped int, log *sl
 // relate puts what the agent says of itself into the status. What it does not say any more is taken
 // out; while it has said nothing, what it said in an earlier session stays.
 func relate(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus) {
+	defer holdReleases(st)
 	if said == nil {
 		return
 	}
@@ -42,6 +47,26 @@ func relate(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus) {
 	for _, c := range said.Conditions {
 		set(st, c.Type, metav1.ConditionStatus(c.Status), c.Reason, c.Message)
 	}
+}
+
+// holdReleases says whether an admin has releases held on the target. What the site says of itself comes
+// before that.
+func holdReleases(st *v1alpha1.SyncTarget) {
+	c := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionTakesReleases)
+	if c != nil && c.Reason == v1alpha1.ReasonHeldAtSite {
+		return
+	}
+	why, held := st.Annotations[v1alpha1.AnnotationHoldReleases]
+	if !held {
+		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionTakesReleases)
+		return
+	}
+	if why != "" {
+		why = ": " + words(why)
+	}
+	set(st, v1alpha1.ConditionTakesReleases, metav1.ConditionFalse, v1alpha1.ReasonHeldByAdmin, fmt.Sprintf(
+		"the annotation %s holds releases here%s; to have them taken again remove it; %s", v1alpha1.AnnotationHoldReleases,
+		why, tunnel.HoldCovers))
 }
 
 // withheldCondition returns the condition for which the target does not do what is placed on it,

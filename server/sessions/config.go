@@ -13,6 +13,8 @@ import (
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/lease"
+	"skerry.dev/skerry/tunnel/tracing"
 )
 
 // Config is what the sessions need of the center.
@@ -38,15 +40,24 @@ type Config struct {
 	Inboxes  Inboxes
 	Summary  Summary
 	Center   Center
+	// Rename stores SyncTargets under other names; nil for none.
+	Rename Renamer
 	// Metrics is where what is counted is registered; nil counts for nobody.
 	Metrics prometheus.Registerer
-	Log     *slog.Logger
+	// Trace follows sampled changes to targets; nil follows none.
+	Trace *tracing.Follower
+	Log   *slog.Logger
 }
 
 // Center is the process that the sessions are part of. Its methods must not wait.
 type Center interface {
 	// Above returns the centers above this one, its parent first; none where it is no relay.
 	Above() []store.Incarnation
+	// Leads reports whether this replica leads now, by a clock that runs on in suspend.
+	Leads() bool
+	// Lease returns what binds this center as a relay; the zero value binds nothing. It is false while
+	// that is not known.
+	Lease() (lease.Own, bool)
 	// Connected is called for each connection that a session is to begin on.
 	Connected()
 	// Withheld is called when a target says that it holds deletions of a namespace, and when their
@@ -89,6 +100,10 @@ type Delivery interface {
 	Count(target string) int
 	// MovesOf lists the moves from or to a target. Server.Recount is to be called when they change.
 	MovesOf(target string) []placement.Moving
+	// Remaining returns what is left on a target that workloads have to leave; false for others.
+	Remaining(target string) (placement.Remaining, bool)
+	// Room returns the bounds of a target and what is placed there, and how many objects.
+	Room(target string) (room placement.Room, objects int)
 	// Confirmed is called when a target has confirmed a revision, see Server.RequestBarrier. It must
 	// not wait.
 	Confirmed(target string, revision int64)
@@ -102,6 +117,8 @@ type Inboxes interface {
 	Len(target string) int
 	// Unkept returns how many reports an inbox has no room for.
 	Unkept(target string) int
+	// Copy gives a target what another one has reported, in place of what is there. Neither has a session.
+	Copy(from, to string) error
 	// Forget removes the inbox of a target that is gone.
 	Forget(target string)
 }

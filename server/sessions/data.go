@@ -95,7 +95,7 @@ func (d *Server) verify(s tls.ConnectionState) error {
 		return nil
 	}
 	who, err := enroll.IdentityOf(s.PeerCertificates[0])
-	if err == nil && !d.links.Expects(who) {
+	if err == nil && !d.links.Expects(d.Resolve(who)) {
 		err = tunnel.ErrUnasked
 	}
 	return err

@@ -102,7 +102,10 @@ func (d *Server) setDetachingCondition(st *v1alpha1.SyncTarget, s *session) {
 	}
 	n, acked := d.remains(s)
 	reason, message := "Cleaning", fmt.Sprintf("%d objects and pods are still on the target", n)
+	left, _ := d.cfg.Delivery.Remaining(st.Name)
 	switch {
+	case left.Units > 0:
+		reason, message = "Moving", fmt.Sprintf("%d units move away first; see: skerry status %s", left.Units, st.Name)
 	case s == nil:
 		reason, message = "Unreachable", "the agent has no session; what was placed is removed when it is back. To let "+
 			"the site go as it is: "+

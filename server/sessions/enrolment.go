@@ -45,60 +45,34 @@ func (d *Server) redeem(ctx context.Context, r enroll.JoinRequest) (chain []byte
 	return chain, err
 }
 
+// joining is a join that is let in, as the store was when it was judged.
+type joining struct {
+	token  *storedToken
+	target *unstructured.Unstructured // nil where there is none
+	key    string
+	name   string            // of the SyncTarget: another one than the site's own, where it was renamed
+	labels map[string]string // of the site
+}
+
 // tryRedeem fails with a conflict when the token or the SyncTarget is not what it was when it was
 // read.
 func (d *Server) tryRedeem(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) ([]byte, error) {
-	token, err := d.token(ctx, client, r)
+	j, err := d.judge(ctx, client, r)
 	if err != nil {
 		return nil, err
 	}
-	// The API refuses these names, too, but only after the token is used up.
-	switch {
-	case r.Name == v1alpha1.RootSpace:
-		return nil, fmt.Errorf("%w: %s is the space of the center's admin", enroll.ErrName, r.Name)
-	case exchange.IsAPIRoot(r.Name):
-		return nil, fmt.Errorf("%w: /%s begins a path of Kubernetes' API, which follows the names of sites in a URL",
-			enroll.ErrName, r.Name)
-	}
-	key, err := keyOf(r.CSR)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
-	}
-	if token.UsedBy != "" && (token.UsedBy != r.Name || token.usedKey != key) {
-		return nil, enroll.ErrTokenUsed
-	}
-	labels := siteLabels(r.Labels)
-	if err := checkLabels(labels); err != nil {
-		return nil, fmt.Errorf("%w: %w", enroll.ErrLabels, err)
-	}
-	target, err := client.Resource(syncTargets).Get(ctx, r.Name, metav1.GetOptions{})
-	if apierrors.IsNotFound(err) {
-		target, err = nil, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("read the SyncTarget: %w", err)
-	}
-	if token.target != "" && (target == nil || string(target.GetUID()) != token.target) {
-		return nil, enroll.ErrTokenUsed // what it joined was removed: it is no way back
-	}
-	if target != nil && isRevoked(target, key) {
-		return nil, enroll.ErrRevoked
-	}
-	if target != nil && target.GetAnnotations()[v1alpha1.AnnotationKey] != "" &&
-		target.GetAnnotations()[v1alpha1.AnnotationKey] != key {
-		return nil, enroll.ErrNameInUse
-	}
+	token, target := j.token, j.target
 	chain, err := d.cfg.Credentials.Sign(r.CSR, r.Name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
 	}
 	if token.UsedBy == "" {
 		if err := token.write(ctx, client, map[string][]byte{dataUsedBy: []byte(r.Name),
-			dataUsedKey: []byte(key)}); err != nil {
+			dataUsedKey: []byte(j.key)}); err != nil {
 			return nil, err
 		}
 	}
-	if target, err = ensureTarget(ctx, client, r.Name, target, key, labels, token.Labels); err != nil {
+	if target, err = ensureTarget(ctx, client, j.name, target, j.key, j.labels, token.Labels); err != nil {
 		return nil, err
 	}
 	if token.target == "" {
@@ -107,9 +81,92 @@ func (d *Server) tryRedeem(ctx context.Context, client dynamic.Interface, r enro
 			return nil, err
 		}
 	}
-	d.targets.await(ctx, r.Name, key)
-	d.cfg.Log.Info("a site joined", "target", r.Name, "token", token.ID)
+	d.targets.await(ctx, j.name, j.key)
+	d.cfg.Log.Info("a site joined", "target", j.name, "token", token.ID)
 	return chain, nil
+}
+
+// judge says whether a join is let in. It reads the token and the SyncTarget, and changes nothing.
+func (d *Server) judge(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) (j joining, err error) {
+	if j.token, err = d.token(ctx, client, r); err != nil {
+		return j, err
+	}
+	// The API refuses these names, too, but only after the token is used up.
+	switch {
+	case r.Name == v1alpha1.RootSpace:
+		return j, fmt.Errorf("%w: %s is the space of the center's admin", enroll.ErrName, r.Name)
+	case exchange.IsAPIRoot(r.Name):
+		return j, fmt.Errorf("%w: /%s begins a path of Kubernetes' API, which follows the names of sites in a URL",
+			enroll.ErrName, r.Name)
+	}
+	if j.key, err = keyOf(r.CSR); err != nil {
+		return j, fmt.Errorf("%w: %w", enroll.ErrName, err)
+	}
+	j.name = d.targets.holder(r.Name, j.key)
+	if j.token.UsedBy != "" && (j.token.UsedBy != r.Name || j.token.usedKey != j.key) {
+		return j, enroll.ErrTokenUsed
+	}
+	j.labels = siteLabels(r.Labels)
+	if err := checkLabels(j.labels); err != nil {
+		return j, fmt.Errorf("%w: %w", enroll.ErrLabels, err)
+	}
+	j.target, err = client.Resource(syncTargets).Get(ctx, j.name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		j.target, err = nil, nil
+	}
+	if err != nil {
+		return j, fmt.Errorf("read the SyncTarget: %w", err)
+	}
+	if j.target == nil {
+		// A wish names a site or a Location: whoever joins by the name of one would get all that is meant for it.
+		switch _, err := client.Resource(locations).Get(ctx, j.name, metav1.GetOptions{}); {
+		case err == nil:
+			return j, fmt.Errorf("%w: there is a Location %s, and a wish for that name would mean both", enroll.ErrName, j.name)
+		case !apierrors.IsNotFound(err):
+			return j, fmt.Errorf("look for a Location of the site's name: %w", err)
+		}
+	}
+	if j.token.target != "" && (j.target == nil || string(j.target.GetUID()) != j.token.target) {
+		return j, enroll.ErrTokenUsed // what it joined was removed: it is no way back
+	}
+	if j.target != nil && isRevoked(j.target, j.key) {
+		return j, enroll.ErrRevoked
+	}
+	if j.target != nil && j.target.GetAnnotations()[v1alpha1.AnnotationKey] != "" &&
+		j.target.GetAnnotations()[v1alpha1.AnnotationKey] != j.key {
+		return j, enroll.ErrNameInUse
+	}
+	return j, nil
+}
+
+// examine says what redeem would, and changes nothing: what `skerry doctor` asks before a join. A
+// site that has joined is asked for its key alone, and whoever has not that key learns nothing of
+// it, not even whether it exists.
+func (d *Server) examine(ctx context.Context, r enroll.JoinRequest) error {
+	client, err := d.client()
+	if err != nil {
+		return err
+	}
+	if r.TokenID != "" {
+		_, err = d.judge(ctx, client, r)
+		return err
+	}
+	key, err := enroll.ProvenKey(r.CSR)
+	if err != nil {
+		return fmt.Errorf("%w: %w", enroll.ErrName, err)
+	}
+	target, err := client.Resource(syncTargets).Get(ctx, d.targets.holder(r.Name, key), metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return enroll.ErrUnknownSite
+	case err != nil:
+		return fmt.Errorf("read the SyncTarget: %w", err)
+	case isRevoked(target, key):
+		return enroll.ErrRevoked
+	case target.GetAnnotations()[v1alpha1.AnnotationKey] != key:
+		return enroll.ErrUnknownSite
+	}
+	return nil
 }
 
 // token finds the token of a request and checks secret and time.

@@ -59,6 +59,23 @@ func TestTokenJoinsOnce(t *testing.T) {
 	}
 }
 
+// A site that is called as a Location would get all that wishes for the Location place.
+func TestNoSiteTakesTheNameOfALocation(t *testing.T) {
+	c := newCenter(t)
+	c.api.change("/apis/skerry.dev/v1alpha1/locations/eu", map[string]any{
+		"kind": "Location", "apiVersion": "skerry.dev/v1alpha1", "metadata": map[string]any{"name": "eu"}})
+	token := c.token(nil, time.Hour)
+	if out := c.join(newSite(t, "eu"), token); out.Code != "name" || !strings.Contains(fmt.Sprint(out), "Location eu") {
+		t.Errorf("joined by the name of a Location: %+v", out)
+	}
+	if c.api.get(targetsPath+"/eu") != nil {
+		t.Error("it is a SyncTarget")
+	}
+	if out := c.join(newSite(t, "eu-1"), token); out.status != http.StatusOK {
+		t.Errorf("the token is used up: %+v", out)
+	}
+}
+
 // 1,000 forged joins: none is signed, and none uses a token up or makes a target.
 func TestForgeriesAreNotSigned(t *testing.T) {
 	c := newCenter(t)
@@ -136,7 +153,8 @@ func TestLostAnswerIsGivenAgain(t *testing.T) {
 	token, s := c.token(nil, time.Hour), newSite(t, "paris")
 	// The center dies at each write of the join in turn; the site asks again.
 	for _, step := range []struct{ method, path string }{
-		{http.MethodPatch, secretsPath + "/" + tokenPrefix + token.ID}, {http.MethodPost, targetsPath}, {http.MethodPatch, secretsPath + "/" + tokenPrefix + token.ID},
+		{http.MethodPatch, secretsPath + "/" + tokenPrefix + token.ID}, {http.MethodPost, targetsPath},
+		{http.MethodPatch, secretsPath + "/" + tokenPrefix + token.ID},
 	} {
 		once := true
 		c.api.meddle = func(r *http.Request, path string) int {
@@ -204,7 +222,8 @@ func TestLabelsOfATarget(t *testing.T) {
 		"x.skerry.dev/a":    "evil",
 		"notskerry.dev/a":   "mine",
 	}
-	if out := c.join(s, c.token(map[string]string{"region": "token", "skerry.dev/zone": "token"}, time.Hour)); out.status != http.StatusOK {
+	if out := c.join(s, c.token(map[string]string{"region": "token", "skerry.dev/zone": "token"},
+		time.Hour)); out.status != http.StatusOK {
 		t.Fatalf("join: %+v", out)
 	}
 	labels := func() map[string]string {

@@ -28,6 +28,8 @@ const targetUnknown = "TargetUnknown"
 func (d *Server) member(id tunnel.Identity) error {
 	known, ok := d.targets.get(id.Target)
 	switch {
+	case d.targets.holder(id.Target, id.Key) != id.Target:
+		return errRenaming(id.Target) // it was renamed since the session began
 	case !ok:
 		return &tunnel.Refused{Reason: targetUnknown, RetryAfter: retryStranger,
 			Message: fmt.Sprintf(

@@ -46,7 +46,11 @@ func (p parentEnd) Sign(_ context.Context, id tunnel.Identity, csr []byte) (chai
 	if key, err := keyOf(csr); err != nil || key != id.Key {
 		return nil, nil, errOtherKey
 	}
-	if chainPEM, err = p.server.cfg.Credentials.Sign(csr, id.Target); err != nil {
+	name := id.Target
+	if id.Certified != "" { // the agent keeps the name of its certificate
+		name = id.Certified
+	}
+	if chainPEM, err = p.server.cfg.Credentials.Sign(csr, name); err != nil {
 		return nil, nil, err
 	}
 	p.log.Info("the target renewed its certificate")

@@ -30,6 +30,8 @@ const (
 type progress struct {
 	tally placement.Tally
 	moves []placement.Moving
+	// requested is what is placed there, where the target has bounds.
+	requested placement.Requests
 }
 
 // progresses are those of all targets that have a session, and which of them are to be counted
@@ -89,9 +91,13 @@ func (d *Server) count(ctx context.Context) {
 func (d *Server) countOne(name string) {
 	s := d.session(name)
 	if s == nil {
+		d.targets.touch(name) // how far it is drained may be news
 		return
 	}
 	is := &progress{tally: d.cfg.Summary.Tally(name, maxNamed), moves: d.cfg.Delivery.MovesOf(name)}
+	if room, _ := d.cfg.Delivery.Room(name); room.Bounds != nil {
+		is.requested = room.Requested
+	}
 	is.moves = is.moves[:min(len(is.moves), maxNamed)]
 	p := d.progress
 	p.mu.Lock()

@@ -76,6 +76,13 @@ func (w *wallet) now() tunnel.CredentialStatus {
 	return w.holds
 }
 
+// took is how many bundles and certificates it has taken.
+func (w *wallet) took() (bundles, certificates int) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.trusted, w.renewals
+}
+
 func (c *center) withWallet(s *site, w *wallet) func(*tunnel.ChildConfig) {
 	return func(cfg *tunnel.ChildConfig) {
 		cfg.Renewal = &tunnel.Renewal{Wait: func() time.Duration { return time.Hour }, Status: w.now,
@@ -139,12 +146,13 @@ func TestRotationWaitsForEverybody(t *testing.T) {
 	phase(v1alpha1.AuthoritiesStable)
 	l := c.connect(here, c.withWallet(here, wallets["paris"]))
 	got(t, l.welcome, "a welcome")
-	if wallets["paris"].trusted != 0 {
+	if n, _ := wallets["paris"].took(); n != 0 {
 		t.Error("a bundle was sent to one that has it")
 	}
 	c.ask(v1alpha1.AuthoritiesRequest{Generation: 2, RetireAfter: &metav1.Duration{}})
 	phase(v1alpha1.AuthoritiesAnnounced, "rome")
-	if w := wallets["paris"]; w.trusted != 1 || w.renewals != 0 || w.now().Bundle == first.Bundle {
+	w := wallets["paris"]
+	if bundles, certificates := w.took(); bundles != 1 || certificates != 0 || w.now().Bundle == first.Bundle {
 		t.Errorf("announced: %+v", w.now())
 	}
 	l.stop()
@@ -165,8 +173,9 @@ func TestRotationWaitsForEverybody(t *testing.T) {
 		return wallets["paris"].now().Bundle == want && wallets["rome"].now().Bundle == want
 	})
 	for name, w := range wallets {
-		if w.trusted != 3 || w.renewals != 1 { // announced, switched (with the word to renew), retired
-			t.Errorf("%s took %d bundles and %d certificates, want 3 and 1", name, w.trusted, w.renewals)
+		bundles, certificates := w.took()
+		if bundles != 3 || certificates != 1 { // announced, switched (with the word to renew), retired
+			t.Errorf("%s took %d bundles and %d certificates, want 3 and 1", name, bundles, certificates)
 		}
 	}
 	for _, l := range []*link{l, l2} {

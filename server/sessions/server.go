@@ -16,6 +16,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/boottime"
 	"skerry.dev/skerry/tunnel/data"
 	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/enroll"
@@ -42,6 +43,9 @@ type Server struct {
 	admissions *admissionLimit
 	outages    *outages
 	progress   *progresses
+	leases     *leases
+	flaps      *flaps
+	renames    *renames
 	waited     atomic.Bool // this center has waited for the targets that were connected before it started
 
 	mu            sync.Mutex
@@ -71,6 +75,9 @@ func New(cfg Config) *Server {
 		admissions:    newAdmission(),
 		outages:       newOutages(),
 		progress:      newProgresses(),
+		leases:        newLeases(),
+		flaps:         newFlaps(),
+		renames:       newRenames(),
 		sessions:      map[string]*session{},
 		unknownAgents: strangers,
 		unwanted:      map[string]*tunnel.Refused{},
@@ -97,6 +104,7 @@ func (d *Server) Rest() { d.shared.Rest() }
 // Handler serves enrolment, at enroll.Path and before authentication.
 func (d *Server) Handler() http.Handler {
 	return enroll.Handler(enroll.HandlerConfig{Redeem: d.redeem, Bundle: d.cfg.Authorities.Bundle,
+		Examine: d.examine, Version: d.cfg.Version,
 		Knocked: func(name, from string) { d.unknownAgent(name, from, "WrongAuthority") }, Log: d.cfg.Log})
 }
 
@@ -108,15 +116,16 @@ func (d *Server) Run(ctx context.Context) error {
 	dataOverQUIC, dataOverTCP := d.takes(ctx)
 	listener, err := quic.Listen(
 		quic.ListenConfig{Packet: d.cfg.Packet, TLS: d.TLSConfig(), ResetKey: &d.cfg.ResetKey, Data: dataOverQUIC,
-			Metrics: d.cfg.Metrics, Log: d.cfg.Log},
+			Resolve: d.Resolve, Metrics: d.cfg.Metrics, Log: d.cfg.Log},
 	)
 	if err != nil {
 		return fmt.Errorf("listen for agents: %w", err)
 	}
 	defer listener.Close()
-	streams := tcp.Listen(tcp.ListenConfig{Listener: d.cfg.Stream, Data: dataOverTCP, Log: d.cfg.Log})
+	streams := tcp.Listen(tcp.ListenConfig{Listener: d.cfg.Stream, Data: dataOverTCP, Resolve: d.Resolve, Log: d.cfg.Log})
 	defer streams.Close()
 	before := d.connected.before()
+	d.leases.begin(boottime.Now())
 	var running sync.WaitGroup
 	for _, accept := range []func(context.Context) (tunnel.Conn, error){listener.Accept, streams.Accept} {
 		running.Go(func() { cancel(d.accept(ctx, accept)) })
@@ -128,6 +137,7 @@ func (d *Server) Run(ctx context.Context) error {
 	running.Go(func() { d.runStatusWriter(ctx) })
 	running.Go(func() { d.count(ctx) })
 	running.Go(func() { d.rotate(ctx) })
+	running.Go(func() { d.rename(ctx) })
 	running.Go(func() { d.publishUnknownAgents(ctx) })
 	running.Go(func() {
 		d.connected.wakeMissing(ctx, before, func(target string) bool { return d.session(target) != nil },

@@ -47,7 +47,9 @@ type session struct {
 	offered  offer
 	heard    time.Time // when it was noticed the last time that something had come
 	due      int64     // what the agent should have acknowledged by now
+	next     behind    // what is due next, and since when it was to be sent
 	head     int64     // the feed's head at the last glance
+	behind   behind    // what the agent had not acknowledged at a glance
 	shown    siteState
 	counted  tunnel.Stats // the bytes that usage has, and what they were for
 	purposes [traffic.Transport + 1]int64
@@ -126,6 +128,14 @@ func (is siteState) urgent(shown siteState) bool {
 		is.progress.refuses() != shown.progress.refuses()
 }
 
+// stale reports whether a status that says shown is to be written in its turn. What has been stored
+// moves with each change of each object, and is told whenever a status is written, so with a sign of
+// life at the latest: else one change of an object that is everywhere would write all statuses.
+func (is siteState) stale(shown siteState) bool {
+	is.acked, is.done = shown.acked, shown.done
+	return is != shown
+}
+
 // recordShown notes what the status says.
 func (s *session) recordShown(is siteState) {
 	s.mu.Lock()
@@ -159,14 +169,25 @@ func (s *session) introduces(now time.Time) bool {
 	return s.acked.Incarnation != s.feed.Head().Incarnation && !distrusts(s.said, tunnel.CenterRegressed)
 }
 
-// checkDelivery notes that what was to be sent at the glance before should be there by now, and
-// reports whether there is more by now.
-func (s *session) checkDelivery() (more bool) {
-	head := s.feed.Head().Revision
+// lateAfter is how long a change may be on its way before the status says that the target is behind:
+// a target that is there before that costs no write.
+const lateAfter = 5 * time.Second
+
+// checkDelivery notes at a glance that what was to be sent lateAfter ago should be there by now, and
+// reports whether there is more than at the glance before.
+func (s *session) checkDelivery(now time.Time) (more bool) {
+	head := s.feed.Head()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	more = head != s.head
-	s.due, s.head = s.head, head
+	more = head.Revision != s.head
+	s.head = head.Revision
+	there := s.acked.Incarnation == head.Incarnation && s.acked.Revision >= s.next.revision
+	if now.Sub(s.next.since) >= lateAfter {
+		s.due = s.next.revision
+		s.next = behind{head.Revision, now}
+	} else if there && head.Revision > s.next.revision {
+		s.next = behind{head.Revision, now}
+	}
 	return more
 }
 
@@ -187,8 +208,8 @@ func (d *Server) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	log := d.cfg.Log.With("target", s.target)
 	end := parentEnd{d, s, log}
 	tunnel.StartParent(ctx, conn, tunnel.ParentConfig{
-		Admitter: end, Listener: end, Recheck: s.again, Commands: s.commands,
-		Use: s.use, Shared: d.shared, Meter: s.meter, Log: log,
+		Admitter: end, Listener: end, Recheck: s.again, Commands: s.commands, Lease: leaseOf{d, s},
+		Use: s.use, Shared: d.shared, Tracer: d.cfg.Trace.To(s.target), Meter: s.meter, Log: log,
 	}, func(err error) {
 		if s.unwatch != nil {
 			s.unwatch()
@@ -208,6 +229,9 @@ func (d *Server) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hello tunnel.Hello) (tunnel.Admission,
 	error) {
 	if err := d.member(id); err != nil {
+		return tunnel.Admission{}, err
+	}
+	if err := d.renaming(id); err != nil {
 		return tunnel.Admission{}, err
 	}
 	if err := d.admissions.admit(time.Now()); err != nil {
@@ -232,6 +256,10 @@ func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hell
 		d.mu.Unlock()
 		return tunnel.Admission{}, d.unwelcome(id.Target, err)
 	}
+	if d.renames.pausing[id.Target] {
+		d.mu.Unlock()
+		return tunnel.Admission{}, d.renaming(id)
+	}
 	delete(d.unwanted, id.Target)
 	old := d.sessions[id.Target]
 	turns := old != nil && s.replaces(old, time.Now())
@@ -253,6 +281,7 @@ func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hell
 		d.leave(s, time.Now())
 		return tunnel.Admission{}, err
 	}
+	d.flaps.back(id.Target, time.Now())
 	d.offer(s)
 	d.links.Again(asking{s})
 	d.Recount(id.Target)
@@ -261,7 +290,8 @@ func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hell
 	d.targets.touch(id.Target)
 	return tunnel.Admission{Feed: s.feed, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: d.cfg.Incarnation,
 		CenterVersion: d.cfg.Version,
-		Site:          d.targets.uid(id.Target), Reports: store.ReportsShort, Above: d.above(), Clock: time.Now(),
+		Site:          d.targets.uid(id.Target), Name: id.Target, Formerly: d.targets.formerly(id.Target),
+		Reports: store.ReportsShort, Above: d.above(), Clock: time.Now(),
 		Wake: d.wake(ctx, s)}}, nil
 }
 
@@ -307,6 +337,7 @@ func (d *Server) leave(s *session, heard time.Time) bool {
 	d.connected.record(s.target, nil)
 	if _, ok := d.targets.get(s.target); ok {
 		d.left[s.target] = heard
+		d.flaps.lost(s.target, time.Now())
 	}
 	d.targets.touch(s.target)
 	return true

@@ -58,16 +58,21 @@ type center struct {
 	sessions    *Server
 	authorities *fakeAuthorities
 	above       []store.Incarnation
+	rename      Renamer
 	confirmed   chan confirmation // nil for nobody
 	dialled     func(tunnel.Conn) // is told of a site's connections; nil is nobody
 }
 
 func newCenter(t testing.TB) *center {
 	t.Helper()
-	c := &center{t: t, api: newFakeAPI(), incarnation: store.NewIncarnation(), server: newAuthority(t), agents: newAuthority(t), life: time.Hour}
+	c := &center{t: t, api: newFakeAPI(), incarnation: store.NewIncarnation(), server: newAuthority(t),
+		agents: newAuthority(t), life: time.Hour}
 	c.authorities = newFakeAuthorities(c)
 	c.config = c.api.serve(t)
-	c.feed = store.NewFeed(c.incarnation, 1, func(_ context.Context, k store.Key) ([]byte, int64, error) { return body(k), 1, nil })
+	c.feed = store.NewFeed(c.incarnation, 1, func(_ context.Context, k store.Key) ([]byte, int64,
+		error) {
+		return body(k), 1, nil
+	})
 	c.inbox = storetest.NewMemory()
 	c.inbox.AcceptNewIncarnation = true
 	c.roll = filepath.Join(t.TempDir(), "roll")
@@ -100,9 +105,11 @@ func (c *center) restart() *Server {
 		},
 	}
 	c.sessions = New(parts.in(Config{
-		API: func() *rest.Config { return c.config }, Incarnation: c.incarnation, Version: "v1", Packet: c.packet, Stream: c.streams(),
+		API: func() *rest.Config { return c.config }, Incarnation: c.incarnation, Version: "v1", Packet: c.packet,
+		Stream:      c.streams(),
 		Credentials: credentials{c, &own}, Authorities: c.authorities, ResetKey: [32]byte{1}, ConnectedFile: c.roll,
-		Log: slog.New(slog.DiscardHandler),
+		Rename: c.rename,
+		Log:    slog.New(slog.DiscardHandler),
 	}))
 	c.api.follow(c.sessions)
 	return c.sessions
@@ -267,9 +274,12 @@ type link struct {
 // connect runs a session of a site, with hooks that a test sets.
 func (c *center) connect(s *site, adjust ...func(*tunnel.ChildConfig)) *link {
 	c.t.Helper()
-	l := &link{desired: storetest.NewMemory(), says: &tunnel.Conditions{}, welcome: make(chan tunnel.Welcome, 1), ended: make(chan error, 1)}
-	cfg := tunnel.ChildConfig{Hello: tunnel.Hello{AgentVersion: "v1.2", KubernetesVersion: "v1.36"}, Desired: l.desired, Conditions: l.says,
-		Reported:  store.NewFeed(store.NewIncarnation(), 0, func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, store.ErrGone }),
+	l := &link{desired: storetest.NewMemory(), says: &tunnel.Conditions{},
+		welcome: make(chan tunnel.Welcome, 1), ended: make(chan error, 1)}
+	cfg := tunnel.ChildConfig{Hello: tunnel.Hello{AgentVersion: "v1.2", KubernetesVersion: "v1.36"},
+		Desired: l.desired, Conditions: l.says,
+		Reported: store.NewFeed(store.NewIncarnation(), 0,
+			func(context.Context, store.Key) ([]byte, int64, error) { return nil, 0, store.ErrGone }),
 		OnWelcome: func(w tunnel.Welcome) { l.welcome <- w }}
 	for _, f := range adjust {
 		f(&cfg)
@@ -298,7 +308,8 @@ func (c *center) dial(ctx context.Context, s *site) (tunnel.Conn, error) {
 	block, _ := pem.Decode(s.chain)
 	roots := x509.NewCertPool()
 	roots.AddCert(c.server.cert)
-	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{block.Bytes}, PrivateKey: s.key}}, RootCAs: roots,
+	config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{block.Bytes},
+		PrivateKey: s.key}}, RootCAs: roots,
 		NextProtos: []string{tunnel.ALPN}}
 	if c.tcp {
 		return tcp.Dial(ctx, c.stream.Addr().String(), tcp.DialConfig{TLS: config})
@@ -307,7 +318,8 @@ func (c *center) dial(ctx context.Context, s *site) (tunnel.Conn, error) {
 	if c.relay != nil {
 		address = c.relay.Addr()
 	}
-	return quic.Dial(ctx, address.String(), quic.DialConfig{Log: slog.New(slog.DiscardHandler), TLS: config, OnWake: c.onWake})
+	return quic.Dial(ctx, address.String(), quic.DialConfig{Log: slog.New(slog.DiscardHandler), TLS: config,
+		OnWake: c.onWake})
 }
 
 // authority signs the certificates of a test.
@@ -318,7 +330,8 @@ type authority struct {
 
 func newAuthority(t testing.TB) *authority {
 	a := &authority{key: newKey(t)}
-	a.cert = &x509.Certificate{Subject: pkix.Name{CommonName: "CA"}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign}
+	a.cert = &x509.Certificate{Subject: pkix.Name{CommonName: "CA"}, IsCA: true, BasicConstraintsValid: true,
+		KeyUsage: x509.KeyUsageCertSign}
 	block, _ := pem.Decode((&authority{a.cert, a.key}).sign(t, a.cert, a.key.Public(), 24*time.Hour))
 	var err error
 	a.cert, err = x509.ParseCertificate(block.Bytes)
@@ -338,7 +351,8 @@ func (a *authority) sign(t testing.TB, template *x509.Certificate, public any, l
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})
 }
 
-func (a *authority) issue(t testing.TB, template *x509.Certificate, key *ecdsa.PrivateKey, life time.Duration) tls.Certificate {
+func (a *authority) issue(t testing.TB, template *x509.Certificate, key *ecdsa.PrivateKey,
+	life time.Duration) tls.Certificate {
 	block, _ := pem.Decode(a.sign(t, template, key.Public(), life))
 	return tls.Certificate{Certificate: [][]byte{block.Bytes}, PrivateKey: key}
 }

@@ -46,7 +46,10 @@ const (
 // is told.
 const revoked = "Revoked"
 
-var syncTargets = v1alpha1.GroupVersion.WithResource("synctargets")
+var (
+	syncTargets = v1alpha1.GroupVersion.WithResource("synctargets")
+	locations   = v1alpha1.GroupVersion.WithResource("locations")
+)
 
 // runStatusWriter writes the status of touched targets until ctx ends.
 func (d *Server) runStatusWriter(ctx context.Context) {
@@ -115,17 +118,18 @@ func (d *Server) updateStatus(ctx context.Context, name string) {
 func (d *Server) findStaleStatuses() {
 	var stepped []*session
 	for _, s := range d.changedSessions() {
-		if s.checkDelivery() {
+		if s.checkDelivery(time.Now()) {
 			d.Recount(s.target)
 		}
 		known, _ := d.targets.get(s.target)
 		d.account(s, time.Now())
 		shown := s.lastShown()
 		is := d.siteState(s)
+		s.trackLag(is, time.Now())
 		switch {
-		case is.urgent(shown) || known.detach.waits():
+		case is.urgent(shown), known.detach.waits(), drains(known.object):
 			d.targets.touch(s.target)
-		case is != shown:
+		case is.stale(shown):
 			stepped = append(stepped, s)
 		case is.done && known.link.perDay == 0:
 			continue
@@ -135,6 +139,10 @@ func (d *Server) findStaleStatuses() {
 	now := time.Now()
 	for _, l := range d.links.All() {
 		d.accountData(l, now)
+	}
+	d.followOwnLease()
+	if trusted := d.flaps.over(now); len(trusted) > 0 {
+		d.targets.touch(trusted...)
 	}
 	d.listen(now)
 	d.assess(now)
@@ -208,6 +216,11 @@ func (d *Server) writeStatus(ctx context.Context, name string) error {
 		d.setRefusedCondition(st)
 	}
 	d.setDetachingCondition(st, s)
+	d.setRenamingCondition(st)
+	d.setDrainedCondition(st, s)
+	d.setBoundsCondition(st)
+	d.leases.say(st)
+	d.flaps.say(st, s != nil)
 	same := equality.Semantic.DeepEqual(*before, st.Status)
 	if !same || s != nil && s.silent(began) {
 		pulse()
@@ -290,7 +303,7 @@ func (d *Server) quiet(st *v1alpha1.SyncTarget) {
 // present says what there is to say of a connected target, but for what changes all the time: that
 // is what pulse adds, where the status is written anyway.
 func present(st *v1alpha1.SyncTarget, s *session, is siteState, today v1alpha1.BytesToday) (pulse func()) {
-	status, came := &st.Status, s.lastShown() == siteState{}
+	status := &st.Status
 	status.Relay, status.AgentVersion, status.KubernetesVersion = s.hello.Relay, s.hello.AgentVersion,
 		s.hello.KubernetesVersion
 	if s.hello.Cluster != "" {
@@ -300,14 +313,6 @@ func present(st *v1alpha1.SyncTarget, s *session, is siteState, today v1alpha1.B
 		status.Identity = identity
 	}
 	status.Transport, status.Objects = s.conn.Transport(), int32(is.objects)
-	applied := func() {
-		if is.acked > 0 {
-			status.AppliedRevision = is.acked
-		}
-	}
-	if !came || !is.done { // who comes back and lacks nothing is where he was, though the revisions went on
-		applied()
-	}
 	set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, "SessionOpen", "the agent has a session over "+
 		s.conn.Transport())
 	duplicateCondition(st, s, time.Now())
@@ -316,6 +321,7 @@ func present(st *v1alpha1.SyncTarget, s *session, is siteState, today v1alpha1.B
 	if is.said != nil {
 		permits(st, is.said)
 		describe(st, is.said.Cluster)
+		offers(st, is.said.Offer)
 	}
 	unkept(st, is.unkept)
 	advance(status, is.progress)
@@ -336,7 +342,9 @@ func present(st *v1alpha1.SyncTarget, s *session, is siteState, today v1alpha1.B
 	}
 	s.recordShown(is)
 	return func() {
-		applied()
+		if is.acked > 0 {
+			status.AppliedRevision = is.acked
+		}
 		if setLastSeen(st, s.lastHeard()) {
 			status.BytesToday, status.PendingBytes = &today, s.use.Waiting()
 		}
@@ -357,9 +365,13 @@ func unkept(st *v1alpha1.SyncTarget, n int) {
 }
 
 func absent(st *v1alpha1.SyncTarget) {
+	service := "skerry-agent"
+	if st.Status.Relay {
+		service = "skerry-center"
+	}
 	set(st, v1alpha1.ConditionConnected, metav1.ConditionFalse, "NoSession",
-		"the agent has no session; what runs there goes on. On the site see: systemctl status skerry-agent, journalctl "+
-			"-u skerry-agent")
+		fmt.Sprintf("the agent has no session; what runs there goes on. On the site see: systemctl status %[1]s, "+
+			"journalctl -u %[1]s", service))
 	set(st, v1alpha1.ConditionSynced, metav1.ConditionUnknown, "NoSession", "unknown while the agent has no session")
 }
 

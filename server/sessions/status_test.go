@@ -49,21 +49,29 @@ func TestStatusOfASession(t *testing.T) {
 	s := c.joined("paris")
 	status := func() v1alpha1.SyncTargetStatus { return c.api.status(t, "paris") }
 	within(t, "what is so before the first session", func() bool {
-		return says(status(), v1alpha1.ConditionConnected, "False/NoSession") && says(status(), v1alpha1.ConditionSynced, "Unknown")
+		return says(status(), v1alpha1.ConditionConnected, "False/NoSession") &&
+			says(status(), v1alpha1.ConditionSynced, "Unknown")
 	})
 	l := c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Hello.Relay = true })
 	within(t, "connected and synced", func() bool {
-		return says(status(), v1alpha1.ConditionConnected, "True") && says(status(), v1alpha1.ConditionSynced, "True/UpToDate")
+		return says(status(), v1alpha1.ConditionConnected, "True") &&
+			says(status(), v1alpha1.ConditionSynced, "True/UpToDate")
 	})
-	if is := status(); !is.Relay || is.AgentVersion != "v1.2" || is.KubernetesVersion != "v1.36" || is.Transport != "quic" || is.Objects != 3 ||
+	if is := status(); !is.Relay || is.AgentVersion != "v1.2" || is.KubernetesVersion != "v1.36" ||
+		is.Transport != "quic" || is.Objects != 3 ||
 		is.LastSeen == nil || time.Since(is.LastSeen.Time) > 2*time.Minute || is.LastSeen.Second() != 0 {
 		t.Errorf("status %+v", is)
 	}
 	c.place(7)
-	within(t, "the applied revision", func() bool { return status().AppliedRevision == 9 && says(status(), v1alpha1.ConditionSynced, "True") })
+	within(t, "that it has stored the changes", func() bool {
+		is := c.sessions.session("paris").state(3)
+		return is.acked == 9 && is.done
+	})
 	c.objects.Store(0)
 	c.sessions.session("paris").markChanged() // the feed has changed, else the number would not
-	within(t, "no objects any more", func() bool { return status().Objects == 0 })
+	within(t, "no objects any more, and the applied revision", func() bool {
+		return status().Objects == 0 && status().AppliedRevision == 9 && says(status(), v1alpha1.ConditionSynced, "True")
+	})
 	writes, _ := c.api.count()
 	time.Sleep(3 * glance)
 	if now, _ := c.api.count(); now != writes {
@@ -71,8 +79,12 @@ func TestStatusOfASession(t *testing.T) {
 	}
 	c.unkept.Store(4)
 	c.sessions.Touch("paris")
-	within(t, "reports that are not kept", func() bool { return says(status(), v1alpha1.ConditionReportsKept, "False/TooMuchReported") })
-	if m := apimeta.FindStatusCondition(status().Conditions, v1alpha1.ConditionReportsKept).Message; !strings.HasPrefix(m, "4 reports") {
+	within(t, "reports that are not kept", func() bool {
+		return says(status(), v1alpha1.ConditionReportsKept,
+			"False/TooMuchReported")
+	})
+	if m := apimeta.FindStatusCondition(status().Conditions,
+		v1alpha1.ConditionReportsKept).Message; !strings.HasPrefix(m, "4 reports") {
 		t.Error(m)
 	}
 	c.unkept.Store(0)
@@ -80,11 +92,13 @@ func TestStatusOfASession(t *testing.T) {
 	within(t, "all reports", func() bool {
 		return apimeta.FindStatusCondition(status().Conditions, v1alpha1.ConditionReportsKept) == nil
 	})
-	l.says.Set(tunnel.Condition{Type: tunnel.TargetReachable, Status: tunnel.False, Reason: "Refused", Message: "no route"})
+	l.says.Set(tunnel.Condition{Type: tunnel.TargetReachable, Status: tunnel.False, Reason: "Refused",
+		Message: "no route"})
 	l.says.Set(tunnel.Condition{Type: tunnel.ClockInSync, Status: tunnel.False, Reason: "Behind", Message: "an hour"})
 	l.says.Set(tunnel.Condition{Type: "Connected", Status: tunnel.False, Reason: "Forged"})
 	within(t, "the problem", func() bool {
-		return says(status(), v1alpha1.ConditionTargetReachable, "False/Refused") && says(status(), v1alpha1.ConditionSynced, "False/Refused") &&
+		return says(status(), v1alpha1.ConditionTargetReachable, "False/Refused") &&
+			says(status(), v1alpha1.ConditionSynced, "False/Refused") &&
 			says(status(), v1alpha1.ConditionClockInSync, "False/Behind")
 	})
 	if !says(status(), v1alpha1.ConditionConnected, "True") || !says(status(), v1alpha1.ConditionCenterTrusted, "True") {
@@ -92,10 +106,13 @@ func TestStatusOfASession(t *testing.T) {
 	}
 	l.says.Clear(tunnel.TargetReachable)
 	within(t, "its end", func() bool {
-		return says(status(), v1alpha1.ConditionSynced, "True") && apimeta.FindStatusCondition(status().Conditions, v1alpha1.ConditionTargetReachable) == nil
+		return says(status(), v1alpha1.ConditionSynced, "True") &&
+			apimeta.FindStatusCondition(status().Conditions, v1alpha1.ConditionTargetReachable) == nil
 	})
-	l.says.Set(tunnel.Condition{Type: tunnel.StoreHealthy, Status: tunnel.False, Reason: "DiskRefuses", Message: "no space left"})
-	within(t, "a site that cannot store is not synced, and it is said why", func() bool { return says(status(), v1alpha1.ConditionSynced, "False/DiskRefuses") })
+	l.says.Set(tunnel.Condition{Type: tunnel.StoreHealthy, Status: tunnel.False, Reason: "DiskRefuses",
+		Message: "no space left"})
+	within(t, "a site that cannot store is not synced, and it is said why",
+		func() bool { return says(status(), v1alpha1.ConditionSynced, "False/DiskRefuses") })
 	l.says.Clear(tunnel.StoreHealthy)
 	within(t, "it is synced again", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") })
 	l.stop()
@@ -103,7 +120,10 @@ func TestStatusOfASession(t *testing.T) {
 		return says(status(), v1alpha1.ConditionConnected, "False") && says(status(), v1alpha1.ConditionSynced, "Unknown")
 	})
 	c.connect(s)
-	within(t, "what the agent no longer is", func() bool { return says(status(), v1alpha1.ConditionConnected, "True") && !status().Relay })
+	within(t, "what the agent no longer is", func() bool {
+		return says(status(), v1alpha1.ConditionConnected,
+			"True") && !status().Relay
+	})
 }
 
 // slow is a sink that stores nothing until it may.
@@ -135,11 +155,16 @@ func TestAgentThatIsBehind(t *testing.T) {
 	}
 	c.place(1) // nobody touches the target now: the server has to see by itself
 	within(t, "behind", func() bool { return says(status(), v1alpha1.ConditionSynced, "False/Behind") })
-	l.says.Set(tunnel.Condition{Type: tunnel.StoreHealthy, Status: tunnel.False, Reason: "DiskFull", Message: "no space on the disk"})
-	within(t, "that it cannot store what it is sent", func() bool { return says(status(), v1alpha1.ConditionSynced, "False/DiskFull") })
+	l.says.Set(tunnel.Condition{Type: tunnel.StoreHealthy, Status: tunnel.False, Reason: "DiskFull",
+		Message: "no space on the disk"})
+	within(t, "that it cannot store what it is sent",
+		func() bool { return says(status(), v1alpha1.ConditionSynced, "False/DiskFull") })
 	l.says.Clear(tunnel.StoreHealthy)
 	close(sink.may)
-	within(t, "synced again", func() bool { return says(status(), v1alpha1.ConditionSynced, "True") && status().AppliedRevision == 3 })
+	within(t, "synced again", func() bool {
+		return says(status(), v1alpha1.ConditionSynced, "True") &&
+			status().AppliedRevision == 3
+	})
 }
 
 func TestFailedStatusIsWrittenAgain(t *testing.T) {
@@ -167,11 +192,16 @@ func TestFailedStatusIsWrittenAgain(t *testing.T) {
 func TestStatusOverARestart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		api := newFakeAPI()
-		conditions := []any{map[string]any{"type": v1alpha1.ConditionConnected, "status": "True", "reason": "SessionOpen", "message": "",
+		conditions := []any{map[string]any{"type": v1alpha1.ConditionConnected, "status": "True",
+			"reason": "SessionOpen", "message": "",
 			"lastTransitionTime": "2026-01-01T00:00:00Z"}}
-		api.change(targetsPath+"/known", map[string]any{"metadata": map[string]any{"name": "known", "uid": "a"}, "status": map[string]any{"conditions": conditions}})
+		api.change(targetsPath+"/known", map[string]any{"metadata": map[string]any{"name": "known", "uid": "a"},
+			"status": map[string]any{"conditions": conditions}})
 		api.change(targetsPath+"/new", map[string]any{"metadata": map[string]any{"name": "new", "uid": "b"}})
-		server := New(new(stub).in(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: api} },
+		server := New(new(stub).in(Config{API: func() *rest.Config {
+			return &rest.Config{Host: "http://api",
+				QPS: -1, Transport: api}
+		},
 			Log: slog.New(slog.DiscardHandler)}))
 		api.follow(server)
 		ctx, cancel := context.WithCancel(t.Context())
@@ -179,7 +209,8 @@ func TestStatusOverARestart(t *testing.T) {
 		go func() { server.runStatusWriter(ctx); close(done) }()
 		server.targets.touch("known", "new")
 		time.Sleep(welcomeBack - time.Second)
-		if !says(api.status(t, "known"), v1alpha1.ConditionConnected, "True") || !says(api.status(t, "new"), v1alpha1.ConditionConnected, "False") {
+		if !says(api.status(t, "known"), v1alpha1.ConditionConnected, "True") ||
+			!says(api.status(t, "new"), v1alpha1.ConditionConnected, "False") {
 			t.Errorf("soon after the start: %+v, %+v", api.status(t, "known"), api.status(t, "new"))
 		}
 		time.Sleep(2 * time.Second)
@@ -276,9 +307,10 @@ func TestTouchesAreNotLost(t *testing.T) {
 // A status is written for one version of one object, and as a whole: what it does not say is gone.
 func TestStatusBodyNamesItsObject(t *testing.T) {
 	seen := metav1.NewTime(time.Unix(1764000000, 0))
-	body, err := statusBody(&v1alpha1.SyncTarget{ObjectMeta: metav1.ObjectMeta{Name: "paris", UID: "u", ResourceVersion: "5"}, Status: v1alpha1.SyncTargetStatus{LastSeen: &seen}})
+	body, err := statusBody(&v1alpha1.SyncTarget{ObjectMeta: metav1.ObjectMeta{Name: "paris", UID: "u",
+		ResourceVersion: "5"}, Status: v1alpha1.SyncTargetStatus{LastSeen: &seen}})
 	must(t, err)
-	if want := `{"apiVersion":"skerry.dev/v1alpha1","kind":"SyncTarget","metadata":{"name":"paris","resourceVersion":"5","uid":"u"},"status":{"lastSeen":"2025-11-24T16:00:00Z"}}`; string(body) != want {
+	if want := `{"apiVersion":"skerry.dev/v1alpha1","kind":"SyncTarget","metadata":{"name":"paris","resourceVersion":"5","uid":"u"},"status":{"lastSeen":"2025-11-24T16:00:00Z","objects":0,"applied":0,"refused":0}}`; string(body) != want {
 		t.Errorf("body %s", body)
 	}
 }
@@ -301,7 +333,10 @@ func TestManyStatusesLeaveTime(t *testing.T) {
 		const takes = 10 * time.Millisecond
 		for n, each := range map[int]time.Duration{crowd: takes, 2 * crowd: (1 + crowdPause) * takes} {
 			api := newFakeAPI()
-			server := New(new(stub).in(Config{API: func() *rest.Config { return &rest.Config{Host: "http://api", QPS: -1, Transport: slowAPI{api, takes}} },
+			server := New(new(stub).in(Config{API: func() *rest.Config {
+				return &rest.Config{Host: "http://api",
+					QPS: -1, Transport: slowAPI{api, takes}}
+			},
 				Log: slog.New(slog.DiscardHandler)}))
 			for i := range n {
 				name := fmt.Sprintf("site-%d", i)

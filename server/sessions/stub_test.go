@@ -4,6 +4,7 @@ import (
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/lease"
 )
 
 // stub is the delivery, the inboxes, the summary and the process of a center, the same for all
@@ -17,9 +18,13 @@ type stub struct {
 	confirmed func(target string, revision int64)
 	tally     func() placement.Tally
 	moves     func() []placement.Moving
+	remaining func() (placement.Remaining, bool)
+	len       func() int
+	room      func() placement.Room
 	outage    func(target string)
 	forgotten func(target string)
 	above     func() []store.Incarnation
+	lease     func() lease.Own
 }
 
 // in returns a configuration of which the stub is a part.
@@ -32,16 +37,28 @@ func (s *stub) Feed(string) *store.Feed           { return or(s.feed) }
 func (s *stub) Count(string) int                  { return or(s.count) }
 func (s *stub) MovesOf(string) []placement.Moving { return or(s.moves) }
 func (s *stub) Open(string) (store.Sink, error)   { return or(s.inbox), nil }
-func (s *stub) Len(string) int                    { return 0 }
+func (s *stub) Len(string) int                    { return or(s.len) }
 func (s *stub) Unkept(string) int                 { return or(s.unkept) }
 func (s *stub) Tally(string, int) placement.Tally { return or(s.tally) }
 func (s *stub) Above() []store.Incarnation        { return or(s.above) }
+func (*stub) Copy(_, _ string) error              { return nil }
 func (*stub) Connected()                          {}
 func (*stub) Withheld(string, tunnel.WithheldIn)  {}
 func (*stub) Rotated()                            {}
+func (*stub) Leads() bool                         { return true }
+func (s *stub) Lease() (lease.Own, bool)          { return or(s.lease), true }
 
 // Streams implements Center: no target opens streams here.
 func (*stub) Streams(tunnel.Identity) tunnel.StreamHandler { return nil }
+
+func (s *stub) Remaining(string) (placement.Remaining, bool) {
+	if s.remaining == nil {
+		return placement.Remaining{}, false
+	}
+	return s.remaining()
+}
+
+func (s *stub) Room(string) (placement.Room, int) { return or(s.room), or(s.count) }
 
 func (s *stub) Confirmed(target string, revision int64) {
 	if s.confirmed != nil {

@@ -24,23 +24,31 @@ type subtreeStatus struct {
 	mu      sync.Mutex
 	of      map[string]tunnel.SubtreeStatus // by SyncTarget; those that have nothing to tell are not in it
 	reach   subtreeReach
+	offer   subtreeOffer
 	changed chan struct{} // closed and replaced at a change
 }
 
 func newSubtreeStatus() *subtreeStatus {
-	return &subtreeStatus{of: map[string]tunnel.SubtreeStatus{}, reach: newSubtreeReach(), changed: make(chan struct{})}
+	return &subtreeStatus{of: map[string]tunnel.SubtreeStatus{}, reach: newSubtreeReach(), offer: newSubtreeOffer(),
+		changed: make(chan struct{})}
 }
 
 // observe takes over what the status of a SyncTarget says; that of one that is gone is empty.
 func (b *subtreeStatus) observe(name string, status *v1alpha1.SyncTargetStatus) {
 	now := troubles(name, status)
 	if p := status.Policy; p != nil {
-		now.Opened.Add(tunnel.Opened{Controllers: p.Controllers, ClusterControllers: p.ClusterControllers})
+		now.Opened.Add(tunnel.Opened{
+			Controllers: p.Controllers, ClusterControllers: p.ClusterControllers, Webhooks: p.Webhooks,
+		})
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reach.observe(name, status, time.Now())
+	offered := b.offer.observe(name, status)
 	if before := b.of[name]; before.Equal(&now) {
+		if offered {
+			b.publishLocked()
+		}
 		return
 	}
 	if b.of[name] = now; now.Equal(&tunnel.SubtreeStatus{}) {
@@ -82,6 +90,9 @@ func (d *Server) Subtree() (*tunnel.SubtreeStatus, <-chan struct{}) {
 // troubles is what a SyncTarget says of itself and of what is below it, by paths from this center.
 func troubles(name string, status *v1alpha1.SyncTargetStatus) (out tunnel.SubtreeStatus) {
 	for _, kind := range append(tunnel.ConditionTypes(), v1alpha1.ConditionUnique) {
+		if kind == tunnel.TakesReleases {
+			continue // somebody wants it so
+		}
 		if c := apimeta.FindStatusCondition(status.Conditions, kind); c != nil && c.Status == metav1.ConditionFalse {
 			out.Troubled++
 			out.First = append(out.First, tunnel.Trouble{Path: name, Type: kind, Reason: c.Reason})
@@ -126,7 +137,7 @@ func subtreeTrouble(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus, objects i
 			reason, why = "NoSites", append(
 				why,
 				"objects are placed on this relay, and it has no sites: was its data lost? See what it holds with "+
-					"skerry status at the relay; a site comes back there with skerry token create and skerry agent join",
+					"skerry status at the relay; a site comes back there with skerry token create",
 			)
 		}
 	}

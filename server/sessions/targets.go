@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -29,6 +30,7 @@ type target struct {
 type targets struct {
 	mu      sync.Mutex
 	known   map[string]target
+	renamed map[formerHolder]string // whom agents stand for that joined under names of before
 	dirty   map[string]bool
 	again   map[string]bool // whose status could not be written
 	wake    chan struct{}
@@ -38,6 +40,7 @@ type targets struct {
 func newTargets() *targets {
 	return &targets{
 		known:   map[string]target{},
+		renamed: map[formerHolder]string{},
 		dirty:   map[string]bool{},
 		again:   map[string]bool{},
 		wake:    make(chan struct{}, 1),
@@ -114,8 +117,8 @@ func (t *targets) takeChanged() []string {
 }
 
 // put takes over a SyncTarget. It reports whether the SyncTarget is new, who may come in under its
-// name has changed, its link is to be used in another way, or less or more is allowed: of a relay
-// the status says that, and no report tells it anew.
+// name has changed, its link is to be used in another way, less or more is allowed, or something else
+// may be there: of a relay the status says that, and no report tells it anew.
 func (t *targets) put(name string, obj *v1alpha1.SyncTarget) (news bool) {
 	is := target{
 		key:    obj.Annotations[v1alpha1.AnnotationKey],
@@ -128,11 +131,19 @@ func (t *targets) put(name string, obj *v1alpha1.SyncTarget) (news bool) {
 	defer t.mu.Unlock()
 	before, known := t.known[name]
 	t.known[name] = is
+	t.indexLocked(name, before.object, obj)
 	close(t.changed)
 	t.changed = make(chan struct{})
 	return !known || before.key != is.key || before.link != is.link || before.detach != is.detach ||
 		before.object.Annotations[v1alpha1.AnnotationRevoked] != obj.Annotations[v1alpha1.AnnotationRevoked] ||
-		!reflect.DeepEqual(before.object.Spec.Allow, obj.Spec.Allow)
+		holdText(before.object) != holdText(obj) ||
+		!reflect.DeepEqual(before.object.Spec.Allow, obj.Spec.Allow) || redecided(&before.object.Spec, &obj.Spec)
+}
+
+// holdText tells one annotation by which releases are held from another, and from none.
+func holdText(st *v1alpha1.SyncTarget) string {
+	why, held := st.Annotations[v1alpha1.AnnotationHoldReleases]
+	return fmt.Sprint(held, why)
 }
 
 // awaitTime is how long a join waits until it is known here.
@@ -211,9 +222,15 @@ func (d *Server) wrote(name string, written map[string]any) {
 		d.cfg.Log.Warn("a SyncTarget could not be read whole", "target", name, "err", err)
 	}
 	obj.ManagedFields = nil // most of it, and nothing that matters here
+	d.inherit(name, obj)
 	if d.targets.put(name, obj) {
 		d.targets.touch(name)
 	}
+	if obj.Annotations[v1alpha1.AnnotationRenameTo] != "" || len(formerNames(obj)) > 0 {
+		d.renames.wakeUp()
+	}
+	d.withdrawn(name, obj)
+	news := d.leases.wrote(obj)
 	d.subtree.observe(name, &obj.Status)
 	d.wakeRotation()
 	d.endData(name, tunnel.ErrRefused)
@@ -223,6 +240,9 @@ func (d *Server) wrote(name string, written map[string]any) {
 			return
 		}
 		s.use.SetNarrow(narrowOf(obj.Spec.Allow))
+		if news {
+			s.commands.Put(tunnel.AskLease{}) // a full queue has one, or the agent asks by itself
+		}
 		d.accepted(s)
 		s.markChanged()
 	}
@@ -230,14 +250,20 @@ func (d *Server) wrote(name string, written map[string]any) {
 
 func (d *Server) removed(name string) {
 	d.targets.mu.Lock()
+	d.targets.indexLocked(name, d.targets.known[name].object, nil)
 	delete(d.targets.known, name)
+	close(d.targets.changed)
+	d.targets.changed = make(chan struct{})
 	d.usage.forget(name)
 	d.progress.forget(name)
 	d.targets.mu.Unlock()
+	d.leases.forget(name)
+	d.flaps.forget(name)
 	d.subtree.observe(name, &v1alpha1.SyncTargetStatus{})
 	d.mu.Lock()
 	delete(d.left, name)
 	delete(d.barriers, name)
+	delete(d.renames.problems, name)
 	s := d.sessions[name]
 	d.mu.Unlock()
 	d.assessOne(name, time.Now())

@@ -145,12 +145,16 @@ func ListTokens(ctx context.Context, root *rest.Config) ([]TokenInfo, error) {
 }
 
 // RevokeToken makes a token useless. A site that joined with it stays joined.
-func RevokeToken(ctx context.Context, root *rest.Config, id string) error {
+func RevokeToken(ctx context.Context, root *rest.Config, id string, dryRun bool) error {
 	client, err := dynamic.NewForConfig(root)
 	if err != nil {
 		return err
 	}
-	err = client.Resource(secrets).Namespace(tokenNamespace).Delete(ctx, tokenPrefix+id, metav1.DeleteOptions{})
+	options := metav1.DeleteOptions{}
+	if dryRun {
+		options.DryRun = []string{metav1.DryRunAll}
+	}
+	err = client.Resource(secrets).Namespace(tokenNamespace).Delete(ctx, tokenPrefix+id, options)
 	if apierrors.IsNotFound(err) {
 		return ErrTokenNotFound
 	}

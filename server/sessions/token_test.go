@@ -46,8 +46,8 @@ func TestTokens(t *testing.T) {
 		!strings.Contains(err.Error(), "token bad") {
 		t.Errorf("with a broken token: %v, %v", list, err)
 	}
-	must(t, RevokeToken(t.Context(), c.root(), late.ID))
-	if err := RevokeToken(t.Context(), c.root(), late.ID); !errors.Is(err, ErrTokenNotFound) {
+	must(t, RevokeToken(t.Context(), c.root(), late.ID, false))
+	if err := RevokeToken(t.Context(), c.root(), late.ID, false); !errors.Is(err, ErrTokenNotFound) {
 		t.Errorf("revoked twice: %v", err)
 	}
 	if out := c.join(newSite(t, "rome"), late); out.Code != "token-unknown" {

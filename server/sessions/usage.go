@@ -13,11 +13,24 @@ import (
 // says, so that a center that is killed forgets a minute at most, or as many seconds as there are
 // targets.
 type usage struct {
-	mu sync.Mutex
-	of map[string]*v1alpha1.BytesToday
+	mu  sync.Mutex
+	of  map[string]*v1alpha1.BytesToday
+	all map[string]transferred // since the start
 }
 
-func newUsage() *usage { return &usage{of: map[string]*v1alpha1.BytesToday{}} }
+// transferred is what has crossed a link.
+type transferred struct{ down, up int64 }
+
+func newUsage() *usage {
+	return &usage{of: map[string]*v1alpha1.BytesToday{}, all: map[string]transferred{}}
+}
+
+// ever returns what has crossed the link of a target since this center started.
+func (u *usage) ever(name string) transferred {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.all[name]
+}
 
 // date is the UTC day of a time.
 func date(at time.Time) string { return at.UTC().Format(time.DateOnly) }
@@ -36,6 +49,10 @@ func (u *usage) add(name string, known target, at time.Time, c crossing, quiet b
 	}
 	t.Down += c.down
 	t.Up += c.up
+	if c.down != 0 || c.up != 0 {
+		ever := u.all[name]
+		u.all[name] = transferred{ever.down + c.down, ever.up + c.up}
+	}
 	if !quiet {
 		t.Budgeted += c.down + c.up
 	}
@@ -51,6 +68,15 @@ func (u *usage) forget(name string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	delete(u.of, name)
+	delete(u.all, name)
+}
+
+// rename gives what is known of a target to another name of it.
+func (u *usage) rename(from, to string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	moveKey(u.of, from, to)
+	moveKey(u.all, from, to)
 }
 
 // stored is what the status of a SyncTarget says.

@@ -119,11 +119,18 @@ func usersOwn(keys []store.Key) []store.Key {
 		if k.Namespace == v1alpha1.UsersNamespace { // accounts of people, which go with the space
 			continue
 		}
+		if v1alpha1.IsOfSystem(k.Group, k.Resource, k.Namespace, k.Name) {
+			continue
+		}
 		switch k.Resource {
 		case "events", "leases":
 			continue
-		case "deletions": // what the center notes of deletions that were asked for
+		case "deletions", "bindings": // what the center notes of deletions that were asked for, and decides
 			if k.Group == v1alpha1.GroupVersion.Group {
+				continue
+			}
+		case "placements": // what the center keeps for Placements of root
+			if k.Group == v1alpha1.GroupVersion.Group && v1alpha1.IsPolicy(k.Name) {
 				continue
 			}
 		case "namespaces":

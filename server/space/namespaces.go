@@ -33,9 +33,15 @@ type emptier struct {
 	log      *slog.Logger
 }
 
+// emptyAfter is how long what is in a namespace outlives its deletion, as in a cluster. kubectl
+// deletes the objects of a manifest one by one, mostly beginning with their namespace, and fails if
+// one of them is gone before its turn.
+const emptyAfter = 5 * time.Second
+
 // emptyNamespaces runs until ctx ends.
 func emptyNamespaces(ctx context.Context, loopback func(string) *rest.Config, log *slog.Logger) {
-	e := &emptier{loopback: loopback, queue: queue.New[namespace](20*time.Millisecond, 10*time.Second), log: log}
+	e := &emptier{loopback: loopback, log: log}
+	e.queue = queue.NewFair(20*time.Millisecond, 10*time.Second, func(of namespace) string { return of.space })
 	client, err := corev1client.NewForConfig(protobuf(loopback("*")))
 	if err != nil {
 		log.Error("namespaces are not deleted", "err", err)
@@ -84,7 +90,7 @@ func (e *emptier) note(obj any) {
 		return
 	}
 	if space := spaceOfNamespace(ns); space != "" {
-		e.queue.Add(namespace{space, ns.Name})
+		e.queue.AddAfter(namespace{space, ns.Name}, time.Until(ns.DeletionTimestamp.Add(emptyAfter)))
 	}
 }
 

@@ -108,7 +108,7 @@ func (s *Streams) Serve(
 	begun(site, resp.StatusCode)
 	conn, upgraded := resp.Body.(io.ReadWriteCloser)
 	if resp.StatusCode == http.StatusSwitchingProtocols && upgraded {
-		if err = join(ctx, w, resp.Header, conn); err == nil {
+		if err = join(ctx, w, resp.Header, conn, site); err == nil {
 			return
 		}
 		resp = (&exchange.Fault{Code: http.StatusBadRequest, Reason: "BadRequest", Message: err.Error()}).Response()

@@ -160,8 +160,11 @@ func TestRefusals(t *testing.T) {
 		"refused by the site": {sites{func(context.Context, *exchange.Request) (*http.Response, error) {
 			return nil, &exchange.Fault{Code: 403, Reason: "Forbidden", Message: "site oslo does not allow this"}
 		}}, 403, "site oslo does not allow this"},
-		"away":            {sites{}, 503, "oslo cannot be reached: it has no session"},
-		"no upgrade":      {sites{func(context.Context, *exchange.Request) (*http.Response, error) { return ok("hello"), nil }}, 200, "hello"},
+		"away": {sites{}, 503, "oslo cannot be reached: it has no session"},
+		"no upgrade": {sites{func(context.Context, *exchange.Request) (*http.Response,
+			error) {
+			return ok("hello"), nil
+		}}, 200, "hello"},
 		"another upgrade": {sites{upgradedTo("h2c")}, 502, "not asked for"},
 	} {
 		t.Run(name, func(t *testing.T) {

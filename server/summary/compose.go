@@ -13,6 +13,9 @@ import (
 // compose makes the status of an object from what its targets report, and adds our conditions. Nil
 // means that there is nothing to say.
 func (s *Summary) compose(at placement.Located, reports []*store.Report) (json.RawMessage, error) {
+	if at.Key.IsCustomizer() {
+		return s.composeCustomizer(at, reports)
+	}
 	s.mu.Lock()
 	extra := make([]condition, 0, len(s.extra[at.Key]))
 	for _, c := range s.extra[at.Key] {
@@ -33,7 +36,7 @@ func (s *Summary) compose(at placement.Located, reports []*store.Report) (json.R
 	case len(reports) == 1 && told && !withConditions:
 		return reports[0].Status, nil
 	}
-	merged, err := mergeAll(at.Key, reports)
+	merged, err := mergeAll(at, reports)
 	if err != nil {
 		return nil, err
 	}
@@ -43,19 +46,31 @@ func (s *Summary) compose(at placement.Located, reports []*store.Report) (json.R
 	return json.Marshal(merged)
 }
 
-func mergeAll(k store.Key, reports []*store.Report) (map[string]any, error) {
+// mergeAll makes one status of those of all targets. Thousands of targets say few different things, so
+// where it is no matter how many say the same, each of these is decoded and merged once.
+func mergeAll(at placement.Located, reports []*store.Report) (map[string]any, error) {
+	k, division := at.Key, Division(at.Divided)
 	var merged map[string]any
+	seen, adds, folded := map[string]struct{}{}, repeatsAdd(k, division), false
 	for _, r := range reports {
+		var raw json.RawMessage // of a target that has not reported
+		if r != nil {
+			raw = r.Status
+		}
+		if _, again := seen[string(raw)]; again && folded && !adds {
+			continue
+		}
+		seen[string(raw)] = struct{}{}
 		one := map[string]any{}
-		if r != nil && len(r.Status) > 0 {
-			if err := json.Unmarshal(r.Status, &one); err != nil {
-				return nil, fmt.Errorf("decode status of %s: %w", k, err)
-			}
+		if len(raw) == 0 {
+			one = unreported(k)
+		} else if err := json.Unmarshal(raw, &one); err != nil {
+			return nil, fmt.Errorf("decode status of %s: %w", k, err)
 		}
 		if merged == nil {
 			merged = one
 		} else {
-			merged = Merge(k, merged, one)
+			merged, folded = Merge(k, division, merged, one), true
 		}
 	}
 	if merged == nil {

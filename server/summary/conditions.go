@@ -11,11 +11,19 @@ import (
 // False, Unknown, absent, True: it is shown as True only when every target says so. Of a type that
 // is bad when True, the order is True, Unknown, False, absent. Of equals the latest transition is
 // shown.
-func worstOf(a, b any) any {
+//
+// A type that is True at one and absent at another is left out: tools that wait for it go on waiting.
+// Where they would take its absence for success, absent makes of the True one what is shown instead;
+// nil leaves it out.
+func worstOf(a, b any, absent func(map[string]any) map[string]any) any {
 	x, y := byType(a), byType(b)
 	out := make([]any, 0, len(x)+len(y))
 	for _, t := range typesOf(x, y) {
-		if c := worse(t, x[t], y[t]); c != nil {
+		c := worse(t, x[t], y[t])
+		if c == nil && absent != nil {
+			c = absent(oneOf(x[t], y[t]))
+		}
+		if c != nil {
 			out = append(out, c)
 		}
 	}
@@ -23,6 +31,32 @@ func worstOf(a, b any) any {
 		return nil
 	}
 	return out
+}
+
+func oneOf(a, b map[string]any) map[string]any {
+	if a == nil {
+		return b
+	}
+	return a
+}
+
+// notToldByAll is the reason of a condition that is True wherever it is told, and is not told
+// everywhere.
+const notToldByAll = "NotReported"
+
+// untold makes this condition. It is better than every other that is not True, and keeps the latest
+// transition, so that the order of merging does not matter.
+func untold(c map[string]any) map[string]any {
+	out := map[string]any{"type": c["type"], "status": "Unknown", "reason": notToldByAll,
+		"message": "not every target has reported it"}
+	if t, ok := c["lastTransitionTime"]; ok {
+		out["lastTransitionTime"] = t
+	}
+	return out
+}
+
+func isUntold(c map[string]any) bool {
+	return c != nil && c["reason"] == notToldByAll && c["status"] == "Unknown"
 }
 
 func byType(v any) map[string]map[string]any {
@@ -63,6 +97,11 @@ func pickWorse(t string, a, b map[string]any) map[string]any {
 // worse returns the worse of two conditions of one type; nil stands for an absent one.
 func worse(t string, a, b map[string]any) map[string]any {
 	ra, rb := rank(t, a), rank(t, b)
+	if isUntold(a) || isUntold(b) {
+		if c, ok := withUntold(t, a, b); ok {
+			return c
+		}
+	}
 	switch {
 	case ra > rb:
 		return a
@@ -77,6 +116,21 @@ func worse(t string, a, b map[string]any) map[string]any {
 		return a
 	}
 	return b
+}
+
+// withUntold merges two conditions one of which is untold: with absent, True or another one it stays
+// so. It is false where the other one is worse.
+func withUntold(t string, a, b map[string]any) (map[string]any, bool) {
+	if !isUntold(a) {
+		a, b = b, a
+	}
+	if b != nil && !isUntold(b) && rank(t, b) > rank(t, nil) {
+		return b, true
+	}
+	if b == nil || fields.String(a, "lastTransitionTime") >= fields.String(b, "lastTransitionTime") {
+		return a, true
+	}
+	return untold(b), true
 }
 
 func rank(t string, c map[string]any) int {

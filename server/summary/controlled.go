@@ -17,7 +17,8 @@ const patience = 3 * time.Second
 
 // controlled gives a reported object the owner that it has at the target, as that is in the space:
 // the ReplicaSet of a Pod, say. It reports false while that is not there and may still come. An
-// object whose controller never comes belongs to the placed object itself.
+// object whose controller never comes belongs to the placed object itself. A claim that nothing
+// controls at the target has no owner here either.
 func (s *Summary) controlled(k store.Key, target string, object map[string]any) bool {
 	meta := fields.Map(object, "metadata")
 	refs := fields.List(meta, "ownerReferences")
@@ -25,9 +26,16 @@ func (s *Summary) controlled(k store.Key, target string, object map[string]any) 
 		return true
 	}
 	first, _ := refs[0].(map[string]any)
+	if loose(k, first) {
+		delete(meta, "ownerReferences")
+		return true
+	}
 	first = map[string]any{
 		"apiVersion": first["apiVersion"], "kind": first["kind"], "name": first["name"], "uid": first["uid"],
 		"controller": true, "blockOwnerDeletion": true,
+	}
+	if k.Resource == "resourceclaims" { // the controller that makes them says only the one
+		delete(first, "blockOwnerDeletion")
 	}
 	meta["ownerReferences"] = []any{first}
 	if len(refs) == 1 {
@@ -111,10 +119,18 @@ func (s *Summary) wakeBelowLocked(k store.Key) {
 // usualGrace is how long Kubernetes waits for the end of a Pod that says nothing else, in seconds.
 const usualGrace = 30
 
-// deleting reports whether a Pod is being deleted at its target, and its grace period there.
+// deleting reports whether a Pod or a claim is being deleted at its target, and its grace period
+// there. A claim has none: it stays while something uses it.
 func deleting(k store.Key, object map[string]any) (bool, int64) {
 	meta := fields.Map(object, "metadata")
-	if k.Resource != "pods" || fields.String(meta, "deletionTimestamp") == "" {
+	if fields.String(meta, "deletionTimestamp") == "" {
+		return false, 0
+	}
+	switch k.Resource {
+	case "pods":
+	case "persistentvolumeclaims", "resourceclaims":
+		return true, 1
+	default:
 		return false, 0
 	}
 	if grace, ok := meta["deletionGracePeriodSeconds"].(float64); ok {
@@ -123,7 +139,7 @@ func deleting(k store.Key, object map[string]any) (bool, int64) {
 	return true, usualGrace
 }
 
-// terminate shows that a mirrored Pod is being deleted at its target.
+// terminate shows that a mirrored Pod or claim is being deleted at its target.
 func (s *Summary) terminate(ctx context.Context, k store.Key, name string, w wanted) error {
 	s.mu.Lock()
 	m := s.mirrors[k]

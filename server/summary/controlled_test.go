@@ -17,7 +17,8 @@ func ownedBy(set, extra, phase string) *store.Report {
 	}
 	return &store.Report{
 		OriginUID: "uid-web", Status: status(`{"phase":%q}`, phase),
-		Object: json.RawMessage(`{"metadata":{"uid":"there-` + set + `"` + extra + `,"ownerReferences":[{"apiVersion":"apps/v1",
+		Object: json.RawMessage(`{"metadata":{"uid":"there-` + set + `"` + extra +
+			`,"ownerReferences":[{"apiVersion":"apps/v1",
 			"kind":"Deployment","name":"web","uid":"uid-web","controller":true}` + second + `]},"spec":{}}`),
 	}
 }

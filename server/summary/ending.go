@@ -14,7 +14,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// ending is a placed Pod that is being deleted. It is on no target any more as far as decisions go,
+// ending is a placed Pod or claim that is being deleted. It is on no target any more as far as decisions go,
 // and stays in the space until its targets report that it has gone there.
 type ending struct {
 	uid     string
@@ -25,16 +25,13 @@ type ending struct {
 // been removed.
 const endingPause = 10 * time.Second
 
-// observeEndingLocked takes over whether a write is of a placed Pod that is being deleted.
+// observeEndingLocked takes over whether a write is of a placed Pod or claim that is being deleted.
 func (s *Summary) observeEndingLocked(w store.Write) {
-	if w.Key.Group != "" || w.Key.Resource != "pods" {
+	if w.Key.Group != "" || w.Key.Resource != "pods" && !isClaim(w.Key) {
 		return
 	}
 	meta := fields.Map(w.Object, "metadata")
-	grace, _ := meta["deletionGracePeriodSeconds"].(float64)
-	if n, ok := meta["deletionGracePeriodSeconds"].(int64); ok {
-		grace = float64(n)
-	}
+	grace := graceOf(meta)
 	on := fields.String(fields.Map(meta, "annotations"), v1alpha1.AnnotationTargets)
 	if fields.String(meta, "deletionTimestamp") == "" || grace == 0 || on == "" {
 		delete(s.ending, w.Key)
@@ -44,8 +41,19 @@ func (s *Summary) observeEndingLocked(w store.Write) {
 	s.queue.Add(w.Key)
 }
 
-// end takes a Pod out of the space when none of its targets has it any more. Until then it shows
-// what the first of them reports. It reports false for what is not ending.
+// graceOf returns the grace period of an object's deletion in seconds, 0 where it says none.
+func graceOf(meta map[string]any) float64 {
+	switch n := meta["deletionGracePeriodSeconds"].(type) {
+	case float64:
+		return n
+	case int64:
+		return float64(n)
+	}
+	return 0
+}
+
+// end takes what is ending out of the space when none of its targets has it any more. Until then a Pod
+// shows what the first of them reports. It reports false for what is not ending.
 func (s *Summary) end(ctx context.Context, k store.Key) (bool, error) {
 	s.mu.Lock()
 	e, ok := s.ending[k]
@@ -58,7 +66,10 @@ func (s *Summary) end(ctx context.Context, k store.Key) (bool, error) {
 		if err != nil {
 			return true, err
 		}
-		if told && r.Object == nil && r.OriginUID == e.uid {
+		switch there := told && r.Object == nil && r.OriginUID == e.uid; {
+		case there && isClaim(k):
+			return true, nil // it shows what it was
+		case there:
 			at := placement.Located{Key: k, APIVersion: "v1", Kind: "Pod", UID: e.uid}
 			return true, s.writeStatus(ctx, at, "status", r.Status, nil)
 		}
@@ -73,20 +84,11 @@ func (s *Summary) end(ctx context.Context, k store.Key) (bool, error) {
 	return true, nil
 }
 
-// runEndings looks at all endings again and again.
-func (s *Summary) runEndings(ctx context.Context) {
-	tick := time.NewTicker(endingPause)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
-		s.mu.Lock()
-		for k := range s.ending {
-			s.queue.Add(k)
-		}
-		s.mu.Unlock()
+// queueEndings has all endings looked at again.
+func (s *Summary) queueEndings() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range s.ending {
+		s.queue.Add(k)
 	}
 }

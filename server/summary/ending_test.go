@@ -2,6 +2,7 @@ package summary
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -10,7 +11,9 @@ import (
 
 // TestAPlacedPodStaysUntilItHasEnded: a Pod that is being deleted stays in the space while a target
 // reports it, with its last status, and goes when none does.
-func TestAPlacedPodStaysUntilItHasEnded(t *testing.T) {
+func TestAPlacedPodStaysUntilItHasEnded(t *testing.T) { synctest.Test(t, placedPodStays) }
+
+func placedPodStays(t *testing.T) {
 	c := newCenter(t)
 	pod := key("", "pods", "bare")
 	object := func(grace float64) map[string]any {
@@ -36,7 +39,7 @@ func TestAPlacedPodStaysUntilItHasEnded(t *testing.T) {
 	c.falls("b", true)
 	c.says("b", pod, nil) // its reports are lost while it is away
 	c.says("a", pod, nil)
-	time.Sleep(20 * time.Millisecond)
+	time.Sleep(time.Hour)
 	if !c.exists(pod) {
 		t.Fatal("it went though a target that is away may have it")
 	}
@@ -47,6 +50,29 @@ func TestAPlacedPodStaysUntilItHasEnded(t *testing.T) {
 	if len(c.s.ending) != 0 {
 		t.Errorf("left in memory: %v", c.s.ending)
 	}
+}
+
+// TestAPlacedClaimStaysWhileItIsInUse: a claim that is being deleted stays in the space as it was, while
+// its target reports it, and goes when that has deleted it.
+func TestAPlacedClaimStaysWhileItIsInUse(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCenter(t)
+		claim := key("", "persistentvolumeclaims", "data")
+		c.says("a", claim, &store.Report{OriginUID: "uid-data", Status: status(`{"phase":"Bound"}`)})
+		c.mu.Lock()
+		c.commit(claim, map[string]any{"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": map[string]any{
+			"name": "data", "uid": "uid-data", "deletionTimestamp": "t", "deletionGracePeriodSeconds": 1.0,
+			"annotations": map[string]any{v1alpha1.AnnotationTargets: "a"},
+		}, "status": map[string]any{"phase": "Bound"}})
+		c.mu.Unlock()
+		time.Sleep(time.Hour)
+		if !c.exists(claim) || c.status(claim)["phase"] != "Bound" {
+			t.Fatal("it went while its target has it")
+		}
+		c.says("a", claim, nil)
+		c.eventually("it goes", func() bool { return !c.exists(claim) })
+		c.stop()
+	})
 }
 
 // TestWhatIsNotEndedHere: a Pod that waits for a finalizer alone, and one that was placed nowhere.

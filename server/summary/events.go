@@ -26,7 +26,8 @@ type recorder struct {
 }
 
 func newRecorder(api API, log *slog.Logger) *recorder {
-	return &recorder{api: api, log: log, queue: queue.New[placement.Event](firstDelay, longestDelay)}
+	return &recorder{api: api, log: log, queue: queue.NewFair(firstDelay, longestDelay,
+		func(e placement.Event) string { return e.Key.Space })}
 }
 
 func (r *recorder) record(e placement.Event) { r.queue.Add(e) }

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
@@ -31,6 +32,7 @@ type center struct {
 	mu       sync.Mutex
 	revision int64
 	objects  map[store.Key]map[string]any
+	creates  int     // that were asked for
 	writes   int     // but for Events, which come when they come
 	fail     []error // of the next writes
 	reports  map[string]map[store.Key]store.Entry
@@ -43,21 +45,13 @@ type center struct {
 
 func newCenter(t *testing.T) *center {
 	c := &center{t: t, objects: map[store.Key]map[string]any{}, reports: map[string]map[store.Key]store.Entry{},
-		placed: map[store.Key]placement.Located{}, desired: map[store.Key][]byte{}, outages: map[string]placement.Outage{}, hashes: map[store.Key]store.Hash{}}
+		placed: map[store.Key]placement.Located{}, desired: map[store.Key][]byte{},
+		outages: map[string]placement.Outage{}, hashes: map[store.Key]store.Hash{}}
 	c.s = New(
 		Config{API: c, Reports: c, Delivery: c, References: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))},
 	)
 	c.s.Bind(c)
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- c.s.Run(ctx) }()
-	c.stop = sync.OnceFunc(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-	})
-	t.Cleanup(c.stop)
+	c.stop = spaceapitest.Run(t, c.s.Run)
 	return c
 }
 
@@ -191,13 +185,15 @@ func (c *center) commit(k store.Key, o map[string]any) {
 	}
 	o["metadata"].(map[string]any)["resourceVersion"] = fmt.Sprint(c.revision)
 	c.objects[k] = o
+	seen := spaceapitest.Clone(o)
+	delete(seen["metadata"].(map[string]any), "managedFields") // as a store.Write has it
 	c.s.Apply(
 		store.Write{
 			Key:        k,
 			APIVersion: o["apiVersion"].(string),
 			Kind:       o["kind"].(string),
 			Revision:   c.revision,
-			Object:     spaceapitest.Clone(o),
+			Object:     seen,
 		},
 	)
 }
@@ -226,6 +222,7 @@ func (c *center) Create(_ context.Context, k store.Key, _ string, o map[string]a
 	if err := c.failing(); err != nil {
 		return nil, err
 	}
+	c.creates++
 	if _, ok := c.objects[k]; ok {
 		return nil, spaceapitest.AlreadyExists(k)
 	}
@@ -318,6 +315,16 @@ func (c *center) Delete(_ context.Context, k store.Key, _, uid string) error {
 	}
 	if uid != "" && o["metadata"].(map[string]any)["uid"] != uid {
 		return spaceapitest.Conflict(k)
+	}
+	if meta := fields.Map(o, "metadata"); len(fields.List(meta, "finalizers")) > 0 {
+		if meta["deletionTimestamp"] == nil || graceOf(meta) > 0 {
+			o = spaceapitest.Clone(o)
+			fields.Map(o, "metadata")["deletionTimestamp"] = "now"
+			fields.Map(o, "metadata")["deletionGracePeriodSeconds"] = 0.0
+			c.writes++
+			c.commit(k, o)
+		}
+		return nil
 	}
 	c.writes++
 	c.commit(k, nil)

@@ -90,7 +90,7 @@ func TestTheRevisionOfADeploymentWithoutAnnotations(t *testing.T) {
 		&store.Report{OriginUID: "uid-web", Filled: &store.Filled{Revision: 2}, Status: status(`{"replicas":3}`)},
 	)
 	c.eventually("the revision and the status", func() bool {
-		return c.notes(web)[store.DeploymentRevision] == "2" && num(c.status(web)["replicas"]) == 6
+		return c.notes(web)[store.DeploymentRevision] == "2" && num(c.status(web)["replicas"]) == 3
 	})
 }
 

@@ -19,32 +19,34 @@ func othersMayTell(k store.Key) bool {
 
 // foreignStatus reports whether the status of an object is not the targets' to say: others may tell
 // it, and somebody in the space has written it, such as an operator that works there. What it has
-// found out is more than the copy on a target knows of, and a fight about it would never end.
-func (s *Summary) foreignStatus(ctx context.Context, at placement.Located) (bool, error) {
+// found out is more than the copy on a target knows of, and a fight about it would never end. It was
+// so at a revision, 0 where nothing is known: what is written because of that must not overwrite a
+// later one.
+func (s *Summary) foreignStatus(ctx context.Context, at placement.Located) (theirs bool, revision int64, err error) {
 	if !othersMayTell(at.Key) || at.Class != placement.Placed {
-		return false, nil
+		return false, 0, nil
 	}
 	s.mu.Lock()
 	n := s.shown[at.Key]
 	s.mu.Unlock()
 	if n.theirs || n.now == n.got || n.now == emptyStatus() {
-		return n.theirs, nil
+		return n.theirs, n.revision, nil
 	}
 	defer s.begin(at.Key)()
 	obj, err := s.cfg.API.Get(ctx, at.Key, at.APIVersion)
 	if apierrors.IsNotFound(err) {
-		return false, nil // whoever writes to it is told why
+		return false, 0, nil // whoever writes to it is told why
 	}
 	if err != nil {
-		return false, err
+		return false, 0, err
 	}
-	theirs := writtenByOthers(obj)
+	theirs = writtenByOthers(obj)
 	s.update(at.Key, func(n *shown) {
 		if n.theirs = theirs; !theirs && statusOf(obj) == n.now {
 			n.asked, n.got = n.now, n.now
 		}
 	})
-	return theirs, nil
+	return theirs, revisionOf(obj), nil
 }
 
 // unchanged returns the revision that such an object must still have when its status is written,

@@ -4,8 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"sort"
-	"strings"
 
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
@@ -13,60 +13,52 @@ import (
 type rule uint8
 
 const (
-	same     rule = iota // kept when all have it and it is equal, else left out: the default
-	sum                  // numbers; absent is 0
-	least                // numbers; absent is 0, and 0 is left out
-	earliest             // times; those that have none do not count
-	latest               // times; those that have none do not count
-	last                 // times; left out when one has none
-	union                // lists, each element once
-	worst                // conditions, by type
-	severest             // phases, see severity
-	balancer             // a map with the list "ingress", united
+	same       rule = iota // kept when all have it and it is equal, else left out: the default
+	sum                    // numbers; absent is 0
+	counted                // numbers that are taken together from the worst target, see worstCounts
+	least                  // numbers; absent is 0
+	earliest               // times; those that have none do not count
+	latest                 // times; those that have none do not count
+	last                   // times; left out when one has none
+	union                  // lists, each element once
+	worst                  // conditions, by type
+	severest               // phases, see severity
+	balancer               // a map with the list "ingress", united
+	containers             // container statuses, by name, see worstContainers
 )
 
 // typed are the statuses whose fields are known. Fields that are not listed follow `same`.
 var typed = map[string]map[string]rule{
-	"apps/deployments": sums("replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas",
-		"terminatingReplicas"),
-	"apps/statefulsets": sums(
-		"replicas",
-		"readyReplicas",
-		"currentReplicas",
-		"updatedReplicas",
-		"availableReplicas",
-	),
-	"apps/replicasets": sums(
-		"replicas",
-		"fullyLabeledReplicas",
-		"readyReplicas",
-		"availableReplicas",
-		"terminatingReplicas",
-	),
-	"/replicationcontrollers": sums("replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas"),
-	"apps/daemonsets": sums("currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady",
-		"updatedNumberScheduled", "numberAvailable", "numberUnavailable"),
-	"batch/jobs": with(sums("active", "succeeded", "failed", "ready", "terminating"),
+	"apps/deployments":        rules(counted, fieldsOf("apps/deployments")...),
+	"apps/statefulsets":       rules(counted, fieldsOf("apps/statefulsets")...),
+	"apps/replicasets":        rules(counted, fieldsOf("apps/replicasets")...),
+	"/replicationcontrollers": rules(counted, fieldsOf("/replicationcontrollers")...),
+	"apps/daemonsets": rules(sum, "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled",
+		"numberReady", "updatedNumberScheduled", "numberAvailable", "numberUnavailable"),
+	"batch/jobs": with(rules(counted, fieldsOf("batch/jobs")...),
 		map[string]rule{"startTime": earliest, "completionTime": last}),
 	"batch/cronjobs":              {"active": union, "lastScheduleTime": latest, "lastSuccessfulTime": latest},
 	"/services":                   {"conditions": worst, "loadBalancer": balancer},
 	"networking.k8s.io/ingresses": {"loadBalancer": balancer},
 	"/persistentvolumeclaims":     {"conditions": worst, "phase": severest},
 	"/pods": {
-		"conditions":         worst,
-		"phase":              severest,
-		"startTime":          earliest,
-		"observedGeneration": least,
+		"conditions":            worst,
+		"phase":                 severest,
+		"startTime":             earliest,
+		"observedGeneration":    least,
+		"containerStatuses":     containers,
+		"initContainerStatuses": containers,
 	},
-	"autoscaling/horizontalpodautoscalers": with(sums("currentReplicas", "desiredReplicas"),
+	"autoscaling/horizontalpodautoscalers": with(
+		rules(counted, fieldsOf("autoscaling/horizontalpodautoscalers")...),
 		map[string]rule{"lastScaleTime": latest}),
-	"policy/poddisruptionbudgets": sums("currentHealthy", "desiredHealthy", "disruptionsAllowed", "expectedPods"),
+	"policy/poddisruptionbudgets": rules(counted, fieldsOf("policy/poddisruptionbudgets")...),
 }
 
-func sums(fields ...string) map[string]rule {
+func rules(of rule, fields ...string) map[string]rule {
 	m := map[string]rule{"conditions": worst, "observedGeneration": least}
 	for _, f := range fields {
-		m[f] = sum
+		m[f] = of
 	}
 	return m
 }
@@ -78,8 +70,8 @@ func with(m, more map[string]rule) map[string]rule {
 	return m
 }
 
-// ruleOf tells how a field merges. Of kinds that are not known only counts of replicas are added
-// up: no other number is known to be one that may be.
+// ruleOf tells how a field merges. Of kinds that are not known only counts of replicas are counted:
+// of no other number is known what it counts.
 func ruleOf(k store.Key, field string) rule {
 	if t, ok := typed[k.Group+"/"+k.Resource]; ok {
 		return t[field]
@@ -89,26 +81,73 @@ func ruleOf(k store.Key, field string) rule {
 		return worst
 	case field == "observedGeneration":
 		return least
-	case field == "replicas" || strings.HasSuffix(field, "Replicas"):
-		return sum
+	case isReplicas(field):
+		return counted
 	}
 	return same
 }
 
+// Division says what a status of many targets counts.
+type Division bool
+
+const (
+	// Copies: every target has all replicas. The counts are those of the worst target, so that they
+	// compare with spec.replicas.
+	Copies Division = false
+	// Shares: spec.replicas are shared out among the targets. The counts are sums.
+	Shares Division = true
+)
+
+// repeatsAdd reports whether a status that is merged once more changes what there is: where a field is a
+// sum.
+func repeatsAdd(k store.Key, d Division) bool {
+	for _, r := range typed[k.Group+"/"+k.Resource] {
+		if r == sum {
+			return true
+		}
+	}
+	return d == Shares
+}
+
 // Merge makes one status of two of one kind, each of one target or itself merged. It is associative
 // and commutative, so that tiers may merge what tiers merged. A target that has not reported counts
-// as an empty status.
-func Merge(k store.Key, a, b map[string]any) map[string]any {
+// as what unreported returns.
+func Merge(k store.Key, d Division, a, b map[string]any) map[string]any {
 	out := map[string]any{}
+	one := func(field string, a, b any) {
+		r := ruleOf(k, field)
+		if r == counted && d == Shares {
+			r = sum
+		}
+		if r == worst && !placement.BuiltIn(k.Group) {
+			if v := worstOf(a, b, untold); v != nil {
+				out[field] = v
+			}
+			return
+		}
+		combine(out, field, r, a, b)
+	}
 	for field := range a {
-		combine(out, field, ruleOf(k, field), a[field], b[field])
+		one(field, a[field], b[field])
 	}
 	for field := range b {
 		if _, both := a[field]; !both {
-			combine(out, field, ruleOf(k, field), nil, b[field])
+			one(field, nil, b[field])
 		}
 	}
+	if d == Copies {
+		worstCounts(k, out, a, b)
+	}
 	return out
+}
+
+// unreported is the status of an object at a target that has said nothing of it: empty, but for kinds
+// whose phase everybody reads.
+func unreported(k store.Key) map[string]any {
+	if k.Group == "" && (k.Resource == "pods" || k.Resource == "persistentvolumeclaims") {
+		return map[string]any{"phase": "Pending"}
+	}
+	return map[string]any{}
 }
 
 func combine(out map[string]any, field string, r rule, a, b any) {
@@ -117,9 +156,8 @@ func combine(out map[string]any, field string, r rule, a, b any) {
 	case sum:
 		v = num(a) + num(b)
 	case least:
-		if n := min(num(a), num(b)); n > 0 {
-			v = n
-		}
+		v = min(num(a), num(b))
+	case counted: // worstCounts sets them
 	case earliest:
 		v = pick(a, b, func(x, y string) bool { return x < y }, true)
 	case latest:
@@ -136,9 +174,11 @@ func combine(out map[string]any, field string, r rule, a, b any) {
 	case union:
 		v = unite(a, b)
 	case worst:
-		v = worstOf(a, b)
+		v = worstOf(a, b, nil)
 	case balancer:
 		v = unitedBalancer(a, b)
+	case containers:
+		v = worstContainers(a, b)
 	default:
 		if a != nil && b != nil && bytes.Equal(encode(a), encode(b)) {
 			v = a

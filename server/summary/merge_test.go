@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
 
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
@@ -39,7 +40,7 @@ func anyStatus(t *rapid.T, k store.Key, label string) map[string]any {
 			continue
 		}
 		switch ruleOf(k, f) {
-		case sum, least:
+		case sum, counted, least:
 			s[f] = float64(rapid.IntRange(0, 5).Draw(t, label+f+"n"))
 		case earliest, latest, last:
 			s[f] = fmt.Sprintf("2026-01-0%dT00:00:00Z", rapid.IntRange(1, 4).Draw(t, label+f+"t"))
@@ -47,6 +48,8 @@ func anyStatus(t *rapid.T, k store.Key, label string) map[string]any {
 			s[f] = rapid.SampledFrom([]string{"Pending", "Running", "Failed", "Odd", "Bound"}).Draw(t, label+f+"p")
 		case worst:
 			s[f] = anyConditions(t, label)
+		case containers:
+			s[f] = anyContainers(t, label+f)
 		case union:
 			s[f] = []any{float64(rapid.IntRange(0, 3).Draw(t, label+f+"e"))}
 		case balancer:
@@ -60,6 +63,20 @@ func anyStatus(t *rapid.T, k store.Key, label string) map[string]any {
 		}
 	}
 	return s
+}
+
+func anyContainers(t *rapid.T, label string) (out []any) {
+	for _, name := range []string{"app", "proxy"} {
+		if !rapid.Bool().Draw(t, label+name) {
+			continue
+		}
+		out = append(out, map[string]any{"name": name, "ready": rapid.Bool().Draw(t, label+name+"r"),
+			"restartCount": float64(rapid.IntRange(0, 2).Draw(t, label+name+"n")),
+			"state": rapid.SampledFrom([]map[string]any{{"running": map[string]any{}},
+				{"waiting": map[string]any{"reason": "CrashLoopBackOff"}}, {"waiting": map[string]any{}},
+				{"terminated": map[string]any{"exitCode": 1.0}}}).Draw(t, label+name+"s")})
+	}
+	return out
 }
 
 func anyConditions(t *rapid.T, label string) []any {
@@ -82,12 +99,46 @@ func TestMergeIsAssociativeAndCommutative(t *testing.T) {
 	for _, k := range kindsUnderTest() {
 		t.Run(k.Group+"_"+k.Resource, rapid.MakeCheck(func(t *rapid.T) {
 			a, b, c := anyStatus(t, k, "a"), anyStatus(t, k, "b"), anyStatus(t, k, "c")
-			left, right := Merge(k, Merge(k, a, b), c), Merge(k, a, Merge(k, b, c))
+			d := Division(rapid.Bool().Draw(t, "shares"))
+			left, right := Merge(k, d, Merge(k, d, a, b), c), Merge(k, d, a, Merge(k, d, b, c))
 			if x, y := string(encode(left)), string(encode(right)); x != y {
 				t.Fatalf("(a+b)+c = %s\na+(b+c) = %s", x, y)
 			}
-			if x, y := string(encode(Merge(k, a, b))), string(encode(Merge(k, b, a))); x != y {
+			if x, y := string(encode(Merge(k, d, a, b))), string(encode(Merge(k, d, b, a))); x != y {
 				t.Fatalf("a+b = %s\nb+a = %s", x, y)
+			}
+		}))
+	}
+}
+
+// What many targets say is the same as what each of them says in turn, whatever of it is merged once.
+func TestMergeAllIsMergeOfEach(t *testing.T) {
+	for _, k := range kindsUnderTest() {
+		t.Run(k.Group+"_"+k.Resource, rapid.MakeCheck(func(t *rapid.T) {
+			kinds := []map[string]any{unreported(k), anyStatus(t, k, "a"), anyStatus(t, k, "b")}
+			at := placement.Located{Key: k, Divided: rapid.Bool().Draw(t, "shares")}
+			var reports []*store.Report
+			var want map[string]any
+			for i, n := range rapid.SliceOfN(rapid.IntRange(0, 2), 2, 8).Draw(t, "targets") {
+				r := &store.Report{}
+				if n > 0 {
+					r.Status = encode(kinds[n])
+				} else if rapid.Bool().Draw(t, "silent") {
+					r = nil
+				}
+				reports = append(reports, r)
+				if i == 0 {
+					want = kinds[n]
+				} else {
+					want = Merge(k, Division(at.Divided), want, kinds[n])
+				}
+			}
+			got, err := mergeAll(at, reports)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if x, y := string(encode(got)), string(encode(want)); x != y {
+				t.Fatalf("all at once %s\none by one %s", x, y)
 			}
 		}))
 	}
@@ -117,7 +168,7 @@ func TestMergeGolden(t *testing.T) {
 			k := store.Key{Group: g.Group, Resource: g.Resource}
 			got := g.Statuses[0]
 			for _, s := range g.Statuses[1:] {
-				got = Merge(k, got, s)
+				got = Merge(k, Copies, got, s)
 			}
 			if *update {
 				g.Want = got

@@ -44,7 +44,9 @@ type mirrored struct {
 // mirror is one Pod in the space.
 type mirror struct {
 	target, uid, hash string
-	deleting          bool // it is shown as being deleted
+	deleting          bool  // it is shown as being deleted
+	held              bool  // it has gone at its target, and only finalizers of the space keep it
+	owners            []any // in the space, which its target does not know
 }
 
 // mirrorReported notes that a target has, or had, a Pod of that name.
@@ -80,9 +82,7 @@ func (s *Summary) observeMirrorLocked(w store.Write) bool {
 	if m.objects[w.Key.Name].uid != uid {
 		s.wakeBelowLocked(k)
 	}
-	m.objects[w.Key.Name] = mirror{
-		target: target, uid: uid, hash: hash, deleting: fields.String(meta, "deletionTimestamp") != "",
-	}
+	m.objects[w.Key.Name] = mirrorOf(meta, target, hash)
 	s.names[w.Key] = k
 	if !joined(k) {
 		m.targets[target]++
@@ -100,6 +100,15 @@ func (s *Summary) observeMirrorLocked(w store.Write) bool {
 		s.shown[w.Key] = n
 	}
 	return true
+}
+
+// mirrorOf reads what is known of a mirror from its metadata.
+func mirrorOf(meta map[string]any, target, hash string) mirror {
+	deleting := fields.String(meta, "deletionTimestamp") != ""
+	return mirror{
+		target: target, uid: fields.String(meta, "uid"), hash: hash, deleting: deleting, owners: spaceOwners(meta),
+		held: deleting && graceOf(meta) == 0 && len(fields.List(meta, "finalizers")) > 0,
+	}
 }
 
 func reportKey(k store.Key, notes map[string]any) store.Key {
@@ -184,7 +193,7 @@ func (s *Summary) mirror(ctx context.Context, k store.Key) error {
 		return nil // the slices may not all be known; the end of Reset comes back to this
 	}
 	reporting := slices.Sorted(maps.Keys(counts))
-	read := func() (map[string]wanted, []string, error) { return s.wantedMirrors(k, reporting, taken) }
+	read := func() (map[string]wanted, []string, error) { return s.wantedMirrors(ctx, k, reporting, taken) }
 	if joined(k) {
 		read = func() (map[string]wanted, []string, error) { return s.wantedEndpoints(k, of, reporting, taken) }
 	}
@@ -194,7 +203,11 @@ func (s *Summary) mirror(ctx context.Context, k store.Key) error {
 	}
 	before := maps.Clone(have)
 	for name, o := range have {
-		if w, ok := want[name]; !ok || w.target != o.target && !joined(k) || !sameMirror(w.hash, o.hash) {
+		if w, ok := want[name]; !ok || w.target != o.target && !joined(k) && !w.identified() || !sameMirror(w.hash, o.hash) {
+			if o.held { // what comes next waits for it, as in a cluster
+				delete(want, name)
+				continue
+			}
 			if err := s.removeMirror(ctx, k, name, o); err != nil {
 				return err
 			}

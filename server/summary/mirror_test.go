@@ -3,6 +3,7 @@ package summary
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"testing"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -50,6 +51,39 @@ func TestAMirrorIsChangedInOneWriteAndAPodMadeAnewIsAnotherOne(t *testing.T) {
 		"another pod",
 		func() bool { return field("metadata", "uid") != uid && field("status", "phase") == "Pending" },
 	)
+}
+
+// TestASiteSaysNothingInTheCentersWords: labels and annotations of skerry.dev say whose an object is, and
+// who it was before. A site that makes some up is not believed.
+func TestASiteSaysNothingInTheCentersWords(t *testing.T) {
+	c := newCenter(t)
+	c.place(web, "apps/v1", "Deployment", "a")
+	pod := key("", "pods", "web-0")
+	r := podReport("Running")
+	r.Object = json.RawMessage(`{"metadata":{"name":"web-0","uid":"u-1","ownerReferences":[{"apiVersion":"apps/v1",
+		"kind":"Deployment","name":"web","uid":"uid-web"}],
+		"labels":{"app":"web","skerry.dev/target":"b","skerry.dev/user":"admin"},
+		"annotations":{"note":"kept","skerry.dev/import":"{\"uid\":\"other\"}","skerry.dev/targets":"b","skerry.dev/unit":"u",
+		"skerry.dev/space-owners":"x","skerry.dev/reported-from":"b","skerry.dev/reported-as":"web-1","skerry.dev/space-api":"op",
+		"SKERRY.dev/import":"{}","x.skerry.dev/y":"z","skerry.dev/endpoints-truncated":"2 of 3"}}}`)
+	c.says("a", pod, r)
+	notes := func() map[string]any {
+		o, _ := c.Get(t.Context(), pod, "")
+		meta, _ := o["metadata"].(map[string]any)
+		all, _ := meta["annotations"].(map[string]any)
+		if labels, _ := meta["labels"].(map[string]any); len(labels) > 1 {
+			t.Errorf("labels %v", labels)
+		}
+		return all
+	}
+	c.eventually("mirrored", func() bool { return notes()["note"] == "kept" })
+	want := map[string]any{"note": "kept", "skerry.dev/endpoints-truncated": "2 of 3",
+		v1alpha1.AnnotationReportedFrom: "a", annotationReportedUID: "u-1"}
+	got := notes()
+	delete(got, annotationReportedHash)
+	if !maps.Equal(got, want) {
+		t.Errorf("annotations %v", got)
+	}
 }
 
 func podReport(phase string) *store.Report {

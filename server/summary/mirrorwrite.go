@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -15,9 +16,11 @@ import (
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// removeMirror deletes a mirrored Pod, only if it is still the one that is known.
+// removeMirror deletes a mirrored Pod, only if it is still the one that is known. Where it has
+// finalizers, it stays until they are taken off, as it was when it went.
 func (s *Summary) removeMirror(ctx context.Context, k store.Key, name string, o mirror) error {
 	pk := k
 	pk.Name = name
@@ -27,7 +30,7 @@ func (s *Summary) removeMirror(ctx context.Context, k store.Key, name string, o 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if m := s.mirrors[k]; m != nil && m.objects[name].uid == o.uid {
+	if m := s.mirrors[k]; m != nil && m.objects[name].uid == o.uid && !m.objects[name].held {
 		delete(m.objects, name)
 		s.wakeBelowLocked(k)
 		delete(s.names, pk)
@@ -43,10 +46,11 @@ func (s *Summary) putMirror(ctx context.Context, k store.Key, name string, w wan
 	pk.Name = name
 	defer s.begin(pk)()
 	o, ok := have[name]
-	if ok && o.hash == w.hash {
+	if ok && o.hash == w.hash && (o.target == w.target || joined(k)) {
 		return s.writeMirrorStatus(ctx, pk, o.uid, w.status)
 	}
-	if err := s.complete(ctx, k, &w); err != nil {
+	err := s.complete(ctx, k, &w)
+	if err != nil {
 		if ok { // what the space has of it stays, and its status is known
 			err = errors.Join(err, s.writeMirrorStatus(ctx, pk, o.uid, w.status))
 		}
@@ -54,6 +58,9 @@ func (s *Summary) putMirror(ctx context.Context, k store.Key, name string, w wan
 	}
 	if ok {
 		return s.changeMirror(ctx, k, pk, w, o)
+	}
+	if w.owners, err = s.templateOwners(ctx, k, w.owner); err != nil {
+		return err
 	}
 	obj, err := s.cfg.API.Create(ctx, pk, mirroredVersion(pk), mirrorFor(k, name, w))
 	if apierrors.IsAlreadyExists(err) {
@@ -121,6 +128,7 @@ func (s *Summary) writeMirrorStatus(ctx context.Context, pk store.Key, uid strin
 // changeMirror brings everything of a mirrored Pod up to date in one write: that it was given a
 // node, its labels, its status.
 func (s *Summary) changeMirror(ctx context.Context, k, pk store.Key, w wanted, o mirror) error {
+	w.owners = o.owners
 	mirror := mirrorFor(k, pk.Name, w)
 	meta := fields.Map(mirror, "metadata")
 	ops := []any{map[string]any{"op": "test", "path": "/metadata/uid", "value": o.uid}}
@@ -129,8 +137,13 @@ func (s *Summary) changeMirror(ctx context.Context, k, pk store.Key, w wanted, o
 			ops = append(ops, map[string]any{"op": "add", "path": path, "value": v})
 		}
 	}
-	for _, field := range []string{"labels", "annotations", "ownerReferences"} {
+	for _, field := range []string{"labels", "annotations"} {
 		set("/metadata/"+field, meta[field])
+	}
+	owners := fields.List(meta, "ownerReferences") // of a claim that nothing owns any more none
+	set("/metadata/ownerReferences", append([]any{}, owners...))
+	if v := s.versionForOwners(pk); v != "" {
+		set("/metadata/resourceVersion", v)
 	}
 	for _, field := range mirroredFields() {
 		set("/"+field, mirror[field])
@@ -141,7 +154,7 @@ func (s *Summary) changeMirror(ctx context.Context, k, pk store.Key, w wanted, o
 		return fmt.Errorf("encode mirrored object %s: %w", pk, err)
 	}
 	obj, err := s.cfg.API.Patch(ctx, pk, mirroredVersion(pk), "", patch)
-	if apierrors.IsInvalid(err) {
+	if apierrors.IsInvalid(err) && !o.held {
 		s.cfg.Log.Debug("mirrored object is made anew", "key", pk.String(), "err", err)
 		s.queue.Add(k)
 		return s.removeMirror(ctx, k, pk.Name, o)
@@ -175,9 +188,7 @@ func (s *Summary) madeMirror(k, pk store.Key, w wanted, obj map[string]any) {
 		if m.objects[pk.Name].uid != uid {
 			s.wakeBelowLocked(k)
 		}
-		m.objects[pk.Name] = mirror{
-			target: w.target, uid: uid, hash: w.hash, deleting: fields.String(meta, "deletionTimestamp") != "",
-		}
+		m.objects[pk.Name] = mirrorOf(meta, w.target, w.hash)
 		s.names[pk] = k
 		s.shown[pk] = shown{
 			now:      statusOf(obj),
@@ -213,30 +224,27 @@ func sameMirror(a, b string) bool {
 // mirrorFor is the Pod as it is created in the space.
 func mirrorFor(k store.Key, name string, w wanted) map[string]any {
 	meta := fields.Map(w.object, "metadata")
-	notes := map[string]any{}
-	if old, ok := meta["annotations"].(map[string]any); ok {
-		for n, v := range old {
-			notes[n] = v
-		}
-	}
+	notes := unmarked(fields.Map(meta, "annotations"))
 	notes[v1alpha1.AnnotationReportedFrom], notes[annotationReportedHash] = w.target, w.hash
-	delete(notes, annotationReportedAs)
 	if t, ok := meta["creationTimestamp"].(string); ok {
 		notes[v1alpha1.AnnotationReportedCreation] = t
 	}
 	if name != k.Name {
 		notes[annotationReportedAs] = k.Name
 	}
-	delete(notes, annotationReportedUID)
 	if uid, ok := meta["uid"].(string); ok && uid != "" {
 		notes[annotationReportedUID] = uid
 	}
 	out := map[string]any{"name": name, "namespace": k.Namespace, "annotations": notes}
-	for _, field := range []string{"generateName", "labels", "ownerReferences"} {
+	for _, field := range []string{"generateName", "ownerReferences"} {
 		if v, ok := meta[field]; ok {
 			out[field] = v
 		}
 	}
+	if labels, ok := meta["labels"].(map[string]any); ok {
+		out["labels"] = unmarked(labels)
+	}
+	w.addSpaceOwners(out)
 	apiVersion, kind := mirroredType(k)
 	mirror := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": out}
 	for _, field := range mirroredFields() {
@@ -252,6 +260,20 @@ func mirrorFor(k store.Key, name string, w wanted) map[string]any {
 		}
 	}
 	return mirror
+}
+
+// unmarked copies the labels or the annotations that a target reports, without those of skerry.dev:
+// they say whose an object is, and who it was before (v1alpha1.AnnotationImport). No agent reports
+// any, but that of slices that are not whole.
+func unmarked(of map[string]any) map[string]any {
+	out := maps.Clone(of)
+	if out == nil {
+		out = map[string]any{}
+	}
+	maps.DeleteFunc(out, func(name string, _ any) bool {
+		return name != store.SlicesTruncated && exchange.IsSkerryKey(name)
+	})
+	return out
 }
 
 func groupOf(apiVersion string) string {

@@ -13,6 +13,7 @@ func (s *Summary) Reset(_ int64, all store.Listing) {
 	s.mu.Lock()
 	clear(s.annotated)
 	clear(s.ending)
+	clear(s.unplaced)
 	s.mu.Unlock()
 	for w := range all.Objects(nil) {
 		if s.observe(w) {
@@ -46,6 +47,7 @@ func (s *Summary) Reset(_ int64, all store.Listing) {
 func (s *Summary) Apply(w store.Write) {
 	if w.Object == nil {
 		s.pacing.forget(w.Key)
+		s.last.forget(w.Key)
 		s.mu.Lock()
 		s.overtakeLocked(w.Key)
 		delete(s.shown, w.Key)
@@ -54,7 +56,9 @@ func (s *Summary) Apply(w store.Write) {
 		delete(s.annotated, w.Key)
 		delete(s.untold, w.Key)
 		delete(s.worded, w.Key)
+		delete(s.autoscaled, w.Key)
 		delete(s.ending, w.Key)
+		delete(s.unplaced, w.Key)
 		s.unmirrorLocked(w.Key)
 		s.wakeOwnedLocked(w.Key, "gone")
 		s.mu.Unlock()
@@ -79,7 +83,7 @@ func (s *Summary) observe(w store.Write) bool {
 	}
 	s.observeAnnotationsLocked(w)
 	s.observeEndingLocked(w)
-	if placement.ClassOf(w.Key.Group, w.Key.Resource) != placement.Placed {
+	if !placement.Told(w.Key.Group, w.Key.Resource) {
 		return false
 	}
 	s.wakeOwnedLocked(w.Key, ownerNote(w.Object))
@@ -90,6 +94,7 @@ func (s *Summary) observe(w store.Write) bool {
 		}
 		return false
 	}
+	s.observeUnplacedLocked(w)
 	s.observeStatusLocked(w)
 	return true
 }
@@ -119,6 +124,7 @@ func (s *Summary) forget(k store.Key) {
 	delete(s.extra, k)
 	delete(s.untold, k)
 	delete(s.worded, k)
+	delete(s.autoscaled, k)
 	s.mu.Unlock()
 	if refused {
 		s.wakeNeeding(k)

@@ -1,6 +1,7 @@
 package summary
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -41,6 +42,7 @@ func (s *Summary) report(target string, k store.Key) (store.Report, bool, error)
 	if err := json.Unmarshal(e.Body, &r); err != nil {
 		return r, false, fmt.Errorf("decode report of %s from %s: %w", k, target, err)
 	}
+	bound(&r)
 	return r, true, nil
 }
 
@@ -60,25 +62,24 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 			return err
 		}
 		s.pacing.forget(k)
+		s.last.forget(k)
 		s.forget(k)
+		if err := s.clearStatus(ctx, k); err != nil {
+			return err
+		}
 		return s.annotate(ctx, k, annotations{})
 	}
 	if rest := s.pacing.wait(k, len(at.Targets)); rest > 0 {
 		s.queue.AddAfter(k, rest)
 		return nil
 	}
-	began, reports := time.Now(), make([]*store.Report, len(at.Targets))
-	for i, t := range at.Targets {
-		r, ok, err := s.report(t, k)
-		if err != nil {
-			return err
-		}
-		if ok && r.OriginUID == at.UID && r.Object == nil {
-			reports[i] = &r
-		}
+	began := time.Now()
+	reports, err := s.reports(at)
+	if err != nil {
+		return err
 	}
-	s.pacing.read(len(at.Targets), time.Since(began))
-	theirs, err := s.foreignStatus(ctx, at)
+	took := time.Since(began)
+	theirs, revision, err := s.foreignStatus(ctx, at)
 	if err != nil {
 		return err
 	}
@@ -89,29 +90,48 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	if err := s.annotate(ctx, k, says); err != nil {
 		return err
 	}
-	if theirs || at.Class != placement.Placed {
+	if theirs || !placement.Told(k.Group, k.Resource) {
+		s.pacing.took(len(at.Targets), took)
 		return nil
 	}
+	began = time.Now()
 	status, err := s.compose(at, reports)
 	if err != nil {
 		return err
 	}
+	s.pacing.took(len(at.Targets), took+time.Since(began))
 	filled := filledBy(k, reports)
-	if err := s.writeStatus(ctx, at, "status", status, filled); err != nil {
+	if err := s.writeStatusSince(ctx, at, "status", status, filled, revision); err != nil {
 		return err
 	}
-	return s.fill(ctx, at, filled)
+	if err := s.fill(ctx, at, filled); err != nil {
+		return err
+	}
+	return s.scale(ctx, at, reports)
 }
 
-// writeStatus writes a status when the object does not show it already, with what is filled in
-// beside it where that can go along. What the API will not take is not tried again before it
-// changes.
+// writeStatus is writeStatusSince the last revision that is known.
 func (s *Summary) writeStatus(
 	ctx context.Context,
 	at placement.Located,
 	subresource string,
 	status json.RawMessage,
 	filled *store.Filled,
+) error {
+	return s.writeStatusSince(ctx, at, subresource, status, filled, 0)
+}
+
+// writeStatusSince writes a status when the object does not show it already, with what is filled in
+// beside it where that can go along. What the API will not take is not tried again before it
+// changes. Where others may tell the status, it is a conflict that the object has changed since a
+// revision; 0 is the last that is known.
+func (s *Summary) writeStatusSince(
+	ctx context.Context,
+	at placement.Located,
+	subresource string,
+	status json.RawMessage,
+	filled *store.Filled,
+	since int64,
 ) error {
 	k, apiVersion, uid := at.Key, at.APIVersion, at.UID
 	defer s.begin(k)()
@@ -131,7 +151,7 @@ func (s *Summary) writeStatus(
 		ops = append(ops, along)
 	}
 	if othersMayTell(k) {
-		revision, theirs, err := s.unchanged(ctx, at, before.revision)
+		revision, theirs, err := s.unchanged(ctx, at, cmp.Or(since, before.revision))
 		switch {
 		case apierrors.IsNotFound(err):
 			return s.unserved(ctx, k, apiVersion, uid, err)
@@ -158,13 +178,16 @@ func (s *Summary) writeStatus(
 		if err := s.fill(ctx, at, filled); err != nil {
 			return err
 		}
-		return s.writeStatus(ctx, at, subresource, status, nil)
+		return s.writeStatusSince(ctx, at, subresource, status, nil, 0) // filling it in has changed the object
 	case apierrors.IsInvalid(err):
 		s.cfg.Log.Warn("space does not take a reported status", "key", k.String(), "err", err)
 		s.update(k, func(n *shown) { n.asked, n.got = want, n.now })
 		return nil
 	case err != nil:
 		return fmt.Errorf("write status of %s: %w", k, err)
+	}
+	if !isMirrored(k) {
+		s.pacing.wrote(k)
 	}
 	got, revision := statusOf(obj), revisionOf(obj)
 	s.update(k, func(n *shown) {

@@ -20,6 +20,7 @@ type Summary struct {
 	silent Outages
 	queue  queue.Queue[store.Key]
 	pacing pacing
+	last   lastReports
 	events *recorder
 
 	mu        sync.Mutex
@@ -35,9 +36,12 @@ type Summary struct {
 	extra     map[store.Key]map[string]condition // conditions that decisions put on objects
 	refused   map[store.Key]map[string]string    // what each target was last said to refuse
 	annotated map[store.Key]annotated            // objects with annotations of the center, see annotate
+	unplaced  map[store.Key]unplaced             // objects that show a status and are on no target
 
 	untold map[store.Key]struct{}  // objects whose turn has come to say an outage
 	worded map[store.Key]time.Time // when the message of an outage was last changed
+	// autoscaled is what was last written, or found equal, of workloads with an autoscaler.
+	autoscaled map[store.Key]autoscaled
 
 	unsent         unsent
 	leaving        *leaving
@@ -49,7 +53,7 @@ type Summary struct {
 func New(cfg Config) *Summary {
 	return &Summary{
 		cfg:       cfg,
-		queue:     queue.New[store.Key](firstDelay, longestDelay),
+		queue:     queue.NewFair(firstDelay, longestDelay, store.SpaceOf),
 		events:    newRecorder(cfg.API, cfg.Log),
 		leaving:   newLeaving(),
 		shown:     map[store.Key]shown{},
@@ -63,8 +67,9 @@ func New(cfg Config) *Summary {
 		extra:     map[store.Key]map[string]condition{},
 		refused:   map[store.Key]map[string]string{},
 		annotated: map[store.Key]annotated{},
+		unplaced:  map[store.Key]unplaced{},
 		untold:    map[store.Key]struct{}{},
-		worded:    map[store.Key]time.Time{},
+		worded:    map[store.Key]time.Time{}, autoscaled: map[store.Key]autoscaled{},
 
 		unsent:         unsent{why: map[store.Key]store.ReportError{}},
 		reportedEvents: newReportedEvents(),
@@ -91,11 +96,32 @@ func (s *Summary) Run(ctx context.Context) error {
 	}
 	running.Go(func() { s.events.run(ctx) })
 	running.Go(func() { s.runOutages(ctx) })
-	running.Go(func() { s.runEndings(ctx) })
+	running.Go(func() { every(ctx, endingPause, s.queueEndings) })
+	running.Go(func() { every(ctx, keptFor, s.sweep) })
 	<-ctx.Done()
 	s.queue.ShutDown()
 	running.Wait()
 	return nil
+}
+
+// every calls f each time that a pause is over, until ctx ends.
+func every(ctx context.Context, pause time.Duration, f func()) {
+	tick := time.NewTicker(pause)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			f()
+		}
+	}
+}
+
+// sweep drops what is not needed any more.
+func (s *Summary) sweep() {
+	s.pacing.sweep()
+	s.last.sweep()
 }
 
 // mirroredType is the apiVersion and kind of what targets report beside what is placed: Pods, what
@@ -117,6 +143,8 @@ func mirroredType(k store.Key) (apiVersion, kind string) {
 		return "v1", "Endpoints"
 	case "/persistentvolumeclaims":
 		return "v1", "PersistentVolumeClaim"
+	case "resource.k8s.io/resourceclaims":
+		return "resource.k8s.io/v1", "ResourceClaim"
 	}
 	return "", ""
 }
@@ -132,6 +160,8 @@ func isMirrored(k store.Key) bool { return mirroredVersion(k) != "" }
 func (s *Summary) Reported(target string, keys []store.Key) {
 	for _, k := range keys {
 		switch {
+		case k.IsUpsync(), k.Group == store.UpsyncGroup:
+			continue // of package upsync
 		case isMirrored(k):
 			s.mirrorReported(target, k)
 		case isEvent(k):
@@ -139,6 +169,7 @@ func (s *Summary) Reported(target string, keys []store.Key) {
 		case !s.placedOn(target, k):
 			s.leaving.record(target, k)
 		}
+		s.last.record(target, k)
 		if !s.pacing.gathering(k) {
 			s.queue.Add(k)
 		}

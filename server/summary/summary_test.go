@@ -61,20 +61,20 @@ func TestAReportAboutAnEarlierObjectOfThatNameIsIgnored(t *testing.T) {
 func TestSeveralTargetsAreMergedAndASilentOneHoldsObservedGenerationBack(t *testing.T) {
 	c := newCenter(t)
 	c.place(web, "apps/v1", "Deployment", "a", "b")
-	one := status(
-		`{"observedGeneration":4,"replicas":3,"availableReplicas":3,"conditions":[{"type":"Available","status":"True"}]}`,
-	)
+	one := status(`{"observedGeneration":4,"replicas":3,"readyReplicas":3,"updatedReplicas":3,"availableReplicas":3,` +
+		`"conditions":[{"type":"Available","status":"True"},{"type":"Progressing","status":"True"}]}`)
 	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: one})
-	c.eventually("a's replicas", func() bool { return num(c.status(web)["replicas"]) == 3 })
-	if c.status(web)["observedGeneration"] != nil || c.status(web)["conditions"] != nil {
+	c.eventually("a's status", func() bool { return c.status(web) != nil })
+	if s := c.status(web); num(s["observedGeneration"]) != 0 || s["conditions"] != nil || num(s["replicas"]) != 0 {
 		t.Errorf("b has not said anything yet: %v", c.status(web))
 	}
 	c.says("b", web, &store.Report{OriginUID: "uid-web",
 		Status: status(
-			`{"observedGeneration":3,"replicas":3,"availableReplicas":1,"conditions":[{"type":"Available","status":"False"}]}`,
+			`{"observedGeneration":3,"replicas":3,"readyReplicas":2,"updatedReplicas":3,"availableReplicas":1,` +
+				`"conditions":[{"type":"Available","status":"False"}]}`,
 		)})
-	c.eventually("both", func() bool {
-		return num(c.status(web)["replicas"]) == 6 && num(c.status(web)["observedGeneration"]) == 3
+	c.eventually("the worse one", func() bool {
+		return num(c.status(web)["readyReplicas"]) == 2 && num(c.status(web)["observedGeneration"]) == 3
 	})
 	if s := c.status(web)["conditions"].([]any)[0].(map[string]any)["status"]; s != "False" {
 		t.Errorf("Available is %v", s)
@@ -116,10 +116,9 @@ func TestARefusalIsAConditionAndOneEvent(t *testing.T) {
 	writes := c.count()
 	c.says("b", web, refusal)
 	c.says("b", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":3}`)})
-	c.eventually(
-		"the condition is taken off",
-		func() bool { return find() == nil && num(c.status(web)["replicas"]) == 6 },
-	)
+	c.eventually("the condition is taken off", func() bool {
+		return find() == nil && num(c.status(web)["replicas"]) == 3
+	})
 	if n := c.count() - writes; n != 1 {
 		t.Errorf("%d writes to take it off", n)
 	}

@@ -22,7 +22,8 @@ type wanted struct {
 	status   json.RawMessage
 	owner    store.Key
 	ownerUID string
-	waits    bool // for what controls it to be in the space
+	owners   []any // in the space, which the target does not know
+	waits    bool  // for what controls it to be in the space
 	deleting bool
 	grace    int64 // of its deletion, in seconds
 }
@@ -31,6 +32,7 @@ type wanted struct {
 // space: the longest placed target keeps the plain one, others get their target's name behind it.
 // Targets that report nothing any more are gone.
 func (s *Summary) wantedMirrors(
+	ctx context.Context,
 	k store.Key,
 	targets []string,
 	taken bool,
@@ -45,7 +47,11 @@ func (s *Summary) wantedMirrors(
 			gone = append(gone, t)
 			continue
 		}
-		if w, ok := s.wantedMirror(k, t, r); ok {
+		w, ok, err := s.wantedMirror(ctx, k, t, r)
+		if err != nil {
+			return nil, nil, err
+		}
+		if ok {
 			list = append(list, w)
 		}
 	}
@@ -57,6 +63,9 @@ func (s *Summary) wantedMirrors(
 	})
 	want = map[string]wanted{}
 	for i, w := range list {
+		if i >= mirrorTargets && w.order >= mirrorTargets {
+			break // claims that were left at too many
+		}
 		w.name = k.Name
 		if i > 0 || taken {
 			w.name = k.Name + "." + w.target
@@ -67,14 +76,28 @@ func (s *Summary) wantedMirrors(
 }
 
 // wantedMirror reports whether a reported Pod belongs into the space: its owner is placed on that
-// target, and not on too many.
-func (s *Summary) wantedMirror(k store.Key, target string, r store.Report) (wanted, bool) {
+// target, and not on too many; or it is a claim that its StatefulSet has left there.
+func (s *Summary) wantedMirror(
+	ctx context.Context,
+	k store.Key,
+	target string,
+	r store.Report,
+) (wanted, bool, error) {
 	var object map[string]any
 	if json.Unmarshal(r.Object, &object) != nil {
-		return wanted{}, false
+		return wanted{}, false, nil
 	}
 	s.nameEndpoints(k, target, object)
 	for _, ref := range ownersOf(k, r, object) {
+		if isNamespace(ref) {
+			order, ok, err := s.keptAt(ctx, k, target, ref)
+			if err != nil || !ok {
+				return wanted{}, false, err
+			}
+			w := wanted{target: target, order: order, object: object, status: r.Status, owner: namespaceKey(k)}
+			w.fill(s, k)
+			return w, true, nil
+		}
 		owner, ok := s.cfg.Delivery.Owner(k.Space, k.Namespace, groupOf(ref.APIVersion), ref.Kind, ref.Name)
 		if !ok || owner.UID != r.OriginUID || len(owner.Targets) > mirrorTargets {
 			continue
@@ -92,24 +115,33 @@ func (s *Summary) wantedMirror(k store.Key, target string, r store.Report) (want
 				owner:    owner.Key,
 				ownerUID: owner.UID,
 			}
-			w.waits = !s.controlled(k, target, object)
-			w.deleting, w.grace = deleting(k, object)
-			w.hash = mirrorHash(r.Of, object)
-			return w, true
+			w.fill(s, k)
+			return w, true, nil
 		}
 	}
-	return wanted{}, false
+	return wanted{}, false, nil
+}
+
+// identified reports whether the mirror's hash has the UID of what it shows: where that is the same by
+// another target, the target was renamed.
+func (w *wanted) identified() bool { return fields.String(w.object, "metadata", "uid") != "" }
+
+// fill completes what is wanted of an object by what the space has of its owners.
+func (w *wanted) fill(s *Summary, k store.Key) {
+	w.waits = !s.controlled(k, w.target, w.object)
+	w.deleting, w.grace = deleting(k, w.object)
+	w.hash = mirrorHash(w.of, w.object)
 }
 
 // reference is what names an owner.
-type reference struct{ APIVersion, Kind, Name string }
+type reference struct{ APIVersion, Kind, Name, UID string }
 
 // ownersOf are the objects that a report's object says it belongs to. What is to be completed has
 // its owner in its name.
 func ownersOf(k store.Key, r store.Report, object map[string]any) (out []reference) {
 	if r.Of != "" {
 		if owner, ok := replicasetdiff.Owner(k); ok {
-			out = append(out, reference{"apps/v1", "Deployment", owner.Name})
+			out = append(out, reference{APIVersion: "apps/v1", Kind: "Deployment", Name: owner.Name})
 		}
 		return out
 	}
@@ -120,7 +152,7 @@ func ownersOf(k store.Key, r store.Report, object map[string]any) (out []referen
 		apiVersion := fields.String(ref, "apiVersion")
 		kind := fields.String(ref, "kind")
 		name := fields.String(ref, "name")
-		out = append(out, reference{apiVersion, kind, name})
+		out = append(out, reference{apiVersion, kind, name, fields.String(ref, "uid")})
 	}
 	return out
 }

@@ -16,6 +16,8 @@ type Record struct {
 	UID string `json:"uid,omitempty"`
 	// Applied is the desired Hash that was applied last; zero when nothing was yet.
 	Applied store.Hash `json:"applied"`
+	// Variant is the hash of what Customizers made of that; zero where they changed nothing.
+	Variant store.Hash `json:"variant,omitzero"`
 	// Generation is the source's generation that was applied.
 	Generation int64 `json:"gen,omitempty"`
 	// TargetGeneration is the object's own generation on the target after that.
@@ -30,8 +32,15 @@ type Record struct {
 	Gone bool `json:"gone,omitempty"`
 	// Autoscaled is true when an autoscaler on the target decides about its replicas.
 	Autoscaled bool `json:"autoscaled,omitempty"`
+	// OwnAutoscaler is the name of that autoscaler where it was placed there, too: its space has it.
+	OwnAutoscaler string `json:"ownAutoscaler,omitempty"`
+	// ScalePath is the field of a custom resource that it sets, as a JSON pointer; empty for
+	// /spec/replicas.
+	ScalePath string `json:"scalePath,omitempty"`
 	// Created is true when the object was made by us, not found.
 	Created bool `json:"created,omitempty"`
+	// Claims is true for a Namespace in which a template has made claims: they outlive what made them.
+	Claims bool `json:"claims,omitempty"`
 	// APIVersion and Kind it was applied with, "apps/v1" and "Deployment".
 	APIVersion string `json:"api,omitempty"`
 	Kind       string `json:"kind,omitempty"`

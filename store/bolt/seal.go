@@ -17,8 +17,10 @@ import (
 // are in a file of their own (Keys). bbolt keeps the bytes of freed pages, so what was removed is
 // made unreadable by rotation: what stays is sealed under a new key, and the old key is destroyed.
 
-// sensitive tells what is sealed.
-func sensitive(k store.Key) bool { return k.Group == "" && k.Resource == "secrets" }
+// sensitive tells what is sealed: Secrets, and the reports of those that were born at a target.
+func sensitive(k store.Key) bool {
+	return k.Resource == "secrets" && (k.Group == "" || k.Group == store.UpsyncGroup)
+}
 
 const sealNumberBytes = 4
 

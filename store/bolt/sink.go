@@ -133,7 +133,7 @@ func (s *Sink) Commit(ctx context.Context, b store.Batch) error {
 		st.position = b.Through
 		var err error
 		if changed, err = s.write(bucket, st, b.Entries); err == nil {
-			s.start(changed.created)
+			s.start(changed)
 		}
 		return err
 	})
@@ -149,9 +149,15 @@ type change struct {
 	created map[store.Key]store.Entry
 }
 
-// start lets the consumer begin with what a Commit creates, while that becomes durable.
-func (s *Sink) start(created map[store.Key]store.Entry) {
-	if s.options.OnStart == nil || len(created) == 0 {
+// start lets the consumer begin with what a Commit creates, while that becomes durable. Where a rule
+// changes with it, the consumer would begin by the old one: then all waits for the Commit.
+func (s *Sink) start(changed change) {
+	created := changed.created
+	old := func(k store.Key) bool {
+		_, fresh := created[k]
+		return k.Class() == store.ClassRule && !fresh
+	}
+	if s.options.OnStart == nil || len(created) == 0 || slices.ContainsFunc(changed.keys, old) {
 		return
 	}
 	s.mu.Lock()

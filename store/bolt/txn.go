@@ -82,19 +82,26 @@ func (f *File) Turn() error {
 // write is updateTogether that waits while the disk refuses a write: it tries again until ctx ends
 // or the file is closed. A try that failed has written nothing.
 func (f *File) write(ctx context.Context, do func(*bbolt.Tx) error) error {
+	waits := false
 	for wait := firstTry; ; wait = min(2*wait, longestTry) {
 		err := f.updateTogether(do)
 		var disk *diskError
-		if !errors.As(err, &disk) {
+		if refused := errors.As(err, &disk); refused != waits {
+			waits = refused
+			f.health.wait(refused, err)
+		}
+		if !waits {
 			return err
 		}
 		timer := time.NewTimer(wait)
 		select {
 		case <-ctx.Done():
 			timer.Stop()
+			f.health.wait(false, err)
 			return err
 		case <-f.closing:
 			timer.Stop()
+			f.health.wait(false, err)
 			return err
 		case <-timer.C:
 		}
@@ -146,6 +153,20 @@ type health struct {
 	err     error // of the last write
 	said    string
 	telling bool // a goroutine is in tell's loop
+	waiting int  // writes that the disk has refused and that are tried again
+}
+
+// wait notes that a write was refused and is tried again, or that it is not any more: it ended with an
+// error or none. The disk is not well before, even if it takes a smaller write meanwhile.
+func (h *health) wait(refused bool, err error) {
+	h.mu.Lock()
+	if refused {
+		h.waiting++
+	} else {
+		h.waiting--
+	}
+	h.mu.Unlock()
+	h.tell(err)
 }
 
 func (h *health) tell(err error) {
@@ -154,6 +175,10 @@ func (h *health) tell(err error) {
 		return
 	}
 	h.mu.Lock()
+	if err == nil && h.waiting > 0 {
+		h.mu.Unlock()
+		return
+	}
 	h.err = err
 	if h.telling { // that goroutine looks again after its call
 		h.mu.Unlock()

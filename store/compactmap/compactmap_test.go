@@ -89,6 +89,41 @@ func TestDeletedWhileVisited(t *testing.T) {
 	}
 }
 
+// What is put in a loop so that the index grows neither ends the loop nor hides what was there, and what is
+// deleted after that is not visited.
+func TestGrownWhileVisited(t *testing.T) {
+	x := NewIndex(keyOf)
+	const all = 1000
+	for i := range all {
+		x.Put(&thing{fmt.Sprint(i), i})
+	}
+	seen, deleted := map[int]int{}, map[int]bool{}
+	for v := range x.All() {
+		if seen[v.value]++; deleted[v.value] {
+			t.Fatalf("%d is visited after it was deleted", v.value)
+		}
+		if len(seen) == all/2 {
+			for i := range 10 * all {
+				x.Put(&thing{fmt.Sprint("new", i), all + i})
+			}
+			for i := range all / 2 {
+				if seen[i] == 0 {
+					x.Delete(fmt.Sprint(i))
+					deleted[i] = true
+				}
+			}
+		}
+	}
+	for i := range all {
+		if seen[i] != 1 && !deleted[i] {
+			t.Fatalf("%d is visited %d times", i, seen[i])
+		}
+	}
+	if len(deleted) == 0 || x.Len() != 11*all-len(deleted) {
+		t.Errorf("%d deleted, %d are there", len(deleted), x.Len())
+	}
+}
+
 // live is the size of the live heap.
 func live() float64 {
 	runtime.GC()

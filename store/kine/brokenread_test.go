@@ -125,7 +125,7 @@ func TestABrokenConnectionIsAnErrorOnPostgres(t *testing.T) {
 	defer cancel()
 	go func() {
 		for ctx.Err() == nil {
-			_, _ = s.shared.db.ExecContext(ctx,
+			_, _ = database(s).db.ExecContext(ctx,
 				`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE state = 'active'
 					AND pid != pg_backend_pid()`)
 			time.Sleep(3 * time.Millisecond)

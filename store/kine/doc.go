@@ -21,6 +21,8 @@
 // our own: what a write returns must be true after a power cut, and no read may be less than it
 // says. The data carries the Incarnation and the Eras by which agents recognise a restored backup.
 //
+// Copy makes a file of any datastore, and Restore fills a shared one of a file.
+//
 // Lock order: groupCommit.turn, groupCommit.mu, watchStream.mu, feed.mu. All others are taken
 // alone.
 package kine

@@ -1,10 +1,12 @@
 package kine
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/url"
 	"slices"
 	"strings"
@@ -16,11 +18,13 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/k3s-io/kine/pkg/drivers/generic"
 	"github.com/k3s-io/kine/pkg/server"
+
+	"skerry.dev/skerry/store/etcd"
 )
 
 // ErrEndpoint is returned by Open for an invalid endpoint.
 var ErrEndpoint = errors.New("the datastore's endpoint must be " +
-	"postgres://USER:PASSWORD@HOST:PORT/DATABASE")
+	"postgres://USER:PASSWORD@HOST:PORT/DATABASE, or https://HOST:PORT of each member of an etcd cluster, with commas")
 
 // postgres is a database that several replicas of a center share. Its connections are for our own
 // tables, beside those of the table kine.
@@ -35,9 +39,16 @@ var sharedSQL = []string{
 	`CREATE TABLE IF NOT EXISTS kine (
 		id BIGSERIAL PRIMARY KEY, name TEXT COLLATE "C", created INTEGER, deleted INTEGER,
 		create_revision BIGINT, prev_revision BIGINT, lease INTEGER, value BYTEA, old_value BYTEA)`,
-	`CREATE TABLE IF NOT EXISTS skerry (name TEXT PRIMARY KEY, value BYTEA NOT NULL)`,
+	valuesSQL,
 	`CREATE TABLE IF NOT EXISTS skerry_era (
 		number BIGSERIAL PRIMARY KEY, era BIGINT NOT NULL, revision BIGINT NOT NULL)`,
+}
+
+const valuesSQL = `CREATE TABLE IF NOT EXISTS skerry (name TEXT PRIMARY KEY, value BYTEA NOT NULL)`
+
+// tablesOfPostgres makes all that a shared database has.
+func tablesOfPostgres() []string {
+	return slices.Concat(sharedSQL, indexSQL, []string{fmt.Sprintf(orderedSQL, int64(writing))})
 }
 
 // Advisory locks: preparing is of what only one replica does at a time, and writing of a write
@@ -64,10 +75,9 @@ const orderedSQL = `
 
 // openPostgres connects to a database, and makes it if it is not there.
 func openPostgres(ctx context.Context, u *url.URL) (*postgres, error) {
-	u.Path = strings.ToLower(u.Path) // PostgreSQL folds a name that is not quoted
-	config, err := pgx.ParseConfig(u.String())
+	config, err := postgresConfig(u)
 	if err != nil {
-		return nil, ErrEndpoint
+		return nil, err
 	}
 	p := &postgres{db: stdlib.OpenDB(*config), config: *config}
 	err = p.db.PingContext(ctx)
@@ -85,6 +95,15 @@ func openPostgres(ctx context.Context, u *url.URL) (*postgres, error) {
 	}
 	bound(p.db, p.ours, p.ours)
 	return p, nil
+}
+
+func postgresConfig(u *url.URL) (*pgx.ConnConfig, error) {
+	u.Path = strings.ToLower(u.Path) // PostgreSQL folds a name that is not quoted
+	config, err := pgx.ParseConfig(u.String())
+	if err != nil {
+		return nil, ErrEndpoint
+	}
+	return config, nil
 }
 
 func makeDatabase(ctx context.Context, config pgx.ConnConfig) error {
@@ -134,47 +153,66 @@ func (p *postgres) alone(ctx context.Context, do func(tx *sql.Tx) error) error {
 	return tx.Commit()
 }
 
-func (p *postgres) close() error {
-	if p == nil {
-		return nil
-	}
-	return p.db.Close()
-}
+// Close implements shared.
+func (p *postgres) Close() error { return p.db.Close() }
 
 func (s *Store) openEndpoint(ctx, run context.Context, c Config) (err error) {
-	u, err := url.Parse(c.Endpoint)
-	if err != nil || u.Scheme != "postgres" && u.Scheme != "postgresql" || u.Host == "" ||
-		strings.Trim(u.Path, "/") == "" {
-		return ErrEndpoint // without the text, which has a password
+	if etcd.IsEndpoint(c.Endpoint) {
+		return s.openCluster(ctx, c)
 	}
-	if s.shared, err = openPostgres(ctx, u); err != nil {
+	u, err := postgresURL(c.Endpoint)
+	if err != nil {
 		return err
 	}
-	if err := s.shared.first(ctx, func() error {
-		return s.openShared(ctx, run, u.Host,
-			c)
-	}); err != nil {
+	p, err := openPostgres(ctx, u)
+	if err != nil {
 		return err
 	}
-	s.incarnation, err = s.shared.incarnation(ctx)
+	s.shared = p
+	if err := p.first(ctx, func() error { return s.openShared(ctx, run, p, u.Host, c) }); err != nil {
+		return err
+	}
+	s.incarnation, err = p.incarnation(ctx)
 	return err
 }
 
+func (s *Store) openCluster(ctx context.Context, c Config) (err error) {
+	config := clusterConfig(c)
+	config.InWords = s.inWords
+	cluster, err := etcd.Open(ctx, config)
+	if errors.Is(err, etcd.ErrEndpoint) {
+		err = fmt.Errorf("%w: %w", ErrEndpoint, err)
+	}
+	if err != nil {
+		return err
+	}
+	s.cluster, s.shared = cluster, cluster
+	s.incarnation, err = cluster.Incarnation(ctx)
+	return err
+}
+
+func clusterConfig(c Config) etcd.Config {
+	return etcd.Config{Endpoint: c.Endpoint, Files: c.EndpointFiles, CompactInterval: c.CompactInterval,
+		Log: cmp.Or(c.Log, slog.New(slog.DiscardHandler))}
+}
+
 // openShared makes the tables of a shared database, and serves it. No other replica does meanwhile.
-func (s *Store) openShared(ctx, run context.Context, host string, c Config) error {
-	for _, q := range slices.Concat(sharedSQL, indexSQL,
-		[]string{fmt.Sprintf(orderedSQL, int64(writing))}) {
-		if _, err := s.shared.db.ExecContext(ctx, q); err != nil {
+func (s *Store) openShared(ctx, run context.Context, db *postgres, host string, c Config) error {
+	for _, q := range tablesOfPostgres() {
+		if _, err := db.db.ExecContext(ctx, q); err != nil {
 			return fmt.Errorf("prepare the datastore at %s: %w", host, err)
 		}
 	}
-	t, err := s.shared.openTable(run, &s.running)
+	if err := db.opened(ctx); err != nil {
+		return fmt.Errorf("open the datastore at %s: %w", host, err)
+	}
+	t, err := db.openTable(run, &s.running)
 	if err != nil {
 		return fmt.Errorf("open the datastore at %s: %w", host, err)
 	}
 	p := &poller{table: t, feed: newFeed(c.Progress), log: c.Log, woken: make(chan struct{}, 1)}
 	s.backend = &backend{table: t, feed: p.feed, log: c.Log, committer: &inserter{
-		table: t, turns: make(chan struct{}, s.shared.writers), feed: p}}
+		table: t, turns: make(chan struct{}, db.writers), feed: p}}
 	if err := s.backend.Start(ctx); err != nil {
 		return fmt.Errorf("start store on the datastore at %s: %w", host, err)
 	}

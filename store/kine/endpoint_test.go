@@ -14,6 +14,8 @@ import (
 	"skerry.dev/skerry/store/storetest"
 )
 
+func database(s *Store) *postgres { return s.shared.(*postgres) }
+
 func openShared(t *testing.T, p *storetest.Postgres) *Store {
 	t.Helper()
 	s, err := Open(t.Context(), Config{Endpoint: p.Endpoint})
@@ -27,13 +29,19 @@ func openShared(t *testing.T, p *storetest.Postgres) *Store {
 // survives the death of the database.
 func TestTwoReplicasOnPostgres(t *testing.T) {
 	p := storetest.StartPostgres(t)
+	twoReplicas(t, p.Endpoint, func() { p.Stop(); p.Run() })
+}
+
+// twoReplicas is what holds on every database that replicas share. again kills the database and
+// starts it again.
+func twoReplicas(t *testing.T, endpoint string, again func()) {
 	stores := make([]*Store, 2)
 	var opening sync.WaitGroup
 	for i := range stores { // at once, on an empty database
 		opening.Go(func() {
 			var err error
 			if stores[i], err = Open(context.Background(),
-				Config{Endpoint: p.Endpoint, Progress: time.Second}); err != nil {
+				Config{Endpoint: endpoint, Progress: time.Second}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -119,9 +127,11 @@ func TestTwoReplicasOnPostgres(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	p.Stop()
-	p.Run()
-	c := openShared(t, p)
+	again()
+	c, err := Open(t.Context(), Config{Endpoint: endpoint})
+	if err != nil {
+		t.Fatal(err)
+	}
 	defer c.Close()
 	got, err := c.Client().Client.Get(ctx, "/registry/t/", clientv3.WithPrefix(),
 		clientv3.WithKeysOnly())
@@ -189,7 +199,7 @@ func TestRevisionsBecomeVisibleInOrder(t *testing.T) {
 	defer s.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), 60*time.Second)
 	defer cancel()
-	tx, err := s.shared.db.BeginTx(ctx, nil)
+	tx, err := database(s).db.BeginTx(ctx, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +225,7 @@ func TestRevisionsBecomeVisibleInOrder(t *testing.T) {
 			t.Fatal("a write does not wait for one that has an earlier revision")
 		default:
 		}
-		if err := s.shared.db.QueryRowContext(ctx,
+		if err := database(s).db.QueryRowContext(ctx,
 			`SELECT COUNT(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).Scan(&waits); err != nil {
 			t.Fatal(err)
 		}
@@ -235,7 +245,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	a, b := openShared(t, p), openShared(t, p)
 	defer a.Close()
 	defer b.Close()
-	allowed := 2 * (a.shared.ours + a.shared.kines)
+	allowed := 2 * (database(a).ours + database(a).kines)
 	if allowed >= 97 { // of 100, three are reserved
 		t.Fatalf("two replicas take %d connections", allowed)
 	}
@@ -257,7 +267,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	go func() { all.Wait(); close(done) }()
 	most, open := 0, 0
 	for busy := true; busy; most = max(most, open) {
-		if err := a.shared.db.QueryRowContext(t.Context(),
+		if err := database(a).db.QueryRowContext(t.Context(),
 			`SELECT COUNT(*) FROM pg_stat_activity WHERE usename = 'skerry'`).Scan(&open); err != nil {
 			t.Fatal(err)
 		}
@@ -271,8 +281,8 @@ func TestConnectionsAreBounded(t *testing.T) {
 		t.Errorf("%d connections were open at most, the share is %d", most, allowed)
 	}
 	for _, s := range []*Store{a, b} {
-		if most := s.shared.db.Stats().MaxOpenConnections; most != s.shared.ours {
-			t.Errorf("%d connections beside kine's, want %d", most, s.shared.ours)
+		if most := database(s).db.Stats().MaxOpenConnections; most != database(s).ours {
+			t.Errorf("%d connections beside kine's, want %d", most, database(s).ours)
 		}
 	}
 }

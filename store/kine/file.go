@@ -42,6 +42,9 @@ type file struct {
 func openFile(ctx, run context.Context, running *sync.WaitGroup, c Config) (f *file, err error) {
 	path := filepath.Join(c.Dir, FileName)
 	f = &file{}
+	if err := awaitUnlocked(ctx, c.Dir, lockLooks, lockPause); err != nil {
+		return nil, err
+	}
 	if f.incarnation, f.eras, err = prepare(ctx, path); err != nil {
 		return nil, err
 	}

@@ -19,6 +19,9 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(writerEnv); dir != "" {
 		writeForever(dir)
 	}
+	if file := os.Getenv(restorerEnv); file != "" {
+		restoreHalf(file, os.Getenv(restorerEnv+"_ENDPOINT"))
+	}
 	os.Exit(m.Run())
 }
 

@@ -19,6 +19,7 @@ import (
 	"google.golang.org/grpc/test/bufconn"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/etcd"
 )
 
 // FileName is the database's file below Config.Dir. SQLite puts "-wal" and "-shm" files beside it.
@@ -33,8 +34,11 @@ type Config struct {
 	// Dir holds the database. It must exist.
 	Dir string
 	// Endpoint is a database that several replicas of a center share, in place of Dir:
-	// postgres://USER:PASSWORD@HOST:PORT/DATABASE.
+	// postgres://USER:PASSWORD@HOST:PORT/DATABASE, or https://HOST:PORT of each member of an etcd
+	// cluster, with commas.
 	Endpoint string
+	// EndpointFiles are those of TLS with etcd.
+	EndpointFiles etcd.Files
 	// CompactInterval is how long superseded revisions are kept at least; 0 means 5 minutes.
 	CompactInterval time.Duration
 	// Progress is the longest time after a write until watches of other keys are sent its revision
@@ -50,8 +54,9 @@ type Store struct {
 	incarnation store.Incarnation
 	eras        store.Eras
 	backend     *backend
-	file        *file     // nil for a shared database
-	shared      *postgres // nil for a file
+	file        *file         // nil for a shared database
+	shared      shared        // nil for a file
+	cluster     *etcd.Cluster // nil unless that is shared; it has no backend
 	grpc        *grpc.Server
 	direct      *direct
 	troubles    *troubles
@@ -86,7 +91,11 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		cancel()
 		s.running.Wait()
-		return nil, errors.Join(s.troubles.note(err, 0), s.shared.close())
+		return nil, errors.Join(s.troubles.note(err, 0), s.closeShared())
+	}
+	if s.cluster != nil {
+		s.client = s.cluster.Client()
+		return s, nil
 	}
 	if s.client, err = dial(s.listen()); err != nil {
 		s.Close()
@@ -166,17 +175,33 @@ func (s *Store) Incarnation() store.Incarnation { return s.incarnation }
 func (s *Store) Eras() store.Eras { return s.eras }
 
 // Revision returns the revision of the newest write.
-func (s *Store) Revision(ctx context.Context) (int64, error) {
-	rev, err := s.backend.CurrentRevision(ctx)
+func (s *Store) Revision(ctx context.Context) (rev int64, err error) {
+	if s.cluster != nil {
+		rev, err = s.cluster.Revision(ctx)
+	} else {
+		rev, err = s.backend.CurrentRevision(ctx)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("read revision of store: %w", err)
 	}
 	return rev, nil
 }
 
+// Size returns how many bytes the data takes in the database.
+func (s *Store) Size(ctx context.Context) (int64, error) {
+	if s.cluster != nil {
+		return s.cluster.Size(ctx)
+	}
+	return s.backend.DbSize(ctx)
+}
+
 // Alive waits until the writer of the store has had its turn. It returns an error when ctx ends
-// first: a write hangs. It writes nothing, and an error of the disk is no error here.
+// first: a write hangs. It writes nothing, and an error of the disk is no error here. An etcd cluster
+// has its own.
 func (s *Store) Alive(ctx context.Context) error {
+	if s.cluster != nil {
+		return nil
+	}
 	if err := s.backend.committer.alone(ctx, func() error { return nil }); err != nil {
 		return fmt.Errorf("the datastore's writer is stuck: %w", err)
 	}
@@ -186,6 +211,10 @@ func (s *Store) Alive(ctx context.Context) error {
 // Close ends all reads and watches, and closes the database. No goroutine of the store runs when it
 // returns.
 func (s *Store) Close() error {
+	if s.cluster != nil {
+		s.cancel()
+		return s.closeShared()
+	}
 	var err error
 	if s.client != nil {
 		err = s.client.Close()
@@ -196,8 +225,15 @@ func (s *Store) Close() error {
 	s.file.close()
 	s.cancel()
 	s.running.Wait()
-	if err = errors.Join(err, s.shared.close()); err != nil {
+	if err = errors.Join(err, s.closeShared()); err != nil {
 		return fmt.Errorf("close store: %w", err)
 	}
 	return nil
+}
+
+func (s *Store) closeShared() error {
+	if s.shared == nil {
+		return nil
+	}
+	return s.shared.Close()
 }

@@ -28,8 +28,8 @@ var ErrDamaged = errors.New("not a sound center's database")
 func Snapshot(ctx context.Context, dir, to string) error {
 	path := filepath.Join(dir, FileName)
 	if _, err := os.Stat(path); err != nil {
-		return fmt.Errorf("no center's database here (of one that stands in PostgreSQL take a "+
-			"backup with pg_dump; its keys are in there, sealed): %w", err)
+		return fmt.Errorf("no center's database here (of one that stands in PostgreSQL or etcd name it by "+
+			"--datastore-endpoint): %w", err)
 	}
 	// VACUUM INTO takes an empty file, and its mode
 	f, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -45,6 +45,10 @@ func Snapshot(ctx context.Context, dir, to string) error {
 	}
 	defer db.Close()
 	if _, err := db.ExecContext(ctx, `VACUUM INTO ?`, to); err != nil {
+		if t := troubleOf(filepath.Dir(to), err); t != nil && t.Kind == Full {
+			return fmt.Errorf("copy %s: the disk of %s is full; make space there, or name a file on another disk", path,
+				filepath.Dir(to))
+		}
 		return fmt.Errorf("copy %s: %w", path, err)
 	}
 	return nil
@@ -52,10 +56,25 @@ func Snapshot(ctx context.Context, dir, to string) error {
 
 // Inspect reads a database file that nobody uses, all of it, and changes nothing.
 func Inspect(ctx context.Context, path string) (f Facts, err error) {
+	return inspect(ctx, path, "mode=ro&immutable=1")
+}
+
+// Examine is Inspect for the database of a data directory, which a center may use meanwhile. After
+// a crash it reads what the log of the database has, too.
+func Examine(ctx context.Context, dir string, inUse bool) (Facts, error) {
+	path := filepath.Join(dir, FileName)
+	if _, err := os.Stat(path + "-wal"); err != nil && !inUse {
+		return Inspect(ctx, path)
+	}
+	return inspect(ctx, path, "mode=ro")
+}
+
+// inspect reads a database that is opened with these options.
+func inspect(ctx context.Context, path, options string) (f Facts, err error) {
 	if _, err := os.Stat(path); err != nil {
 		return f, err
 	}
-	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro&immutable=1")
+	db, err := sql.Open("sqlite", "file:"+path+"?"+options)
 	if err != nil {
 		return f, fmt.Errorf("open %s: %w", path, err)
 	}
@@ -82,7 +101,24 @@ func Inspect(ctx context.Context, path string) (f Facts, err error) {
 // ValueIn reads the newest value of a key from a database file that nobody uses; nil is that it has
 // none.
 func ValueIn(ctx context.Context, path, key string) (value []byte, err error) {
-	db, err := sql.Open("sqlite", "file:"+path+"?mode=ro&immutable=1")
+	return valueIn(ctx, path, "mode=ro&immutable=1", key)
+}
+
+// ExamineValue is ValueIn for the database in a data directory that nobody uses. It also reads what
+// the last process left in its log.
+func ExamineValue(ctx context.Context, dir, key string) (value []byte, err error) {
+	path := filepath.Join(dir, FileName)
+	if _, err := os.Stat(path); err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(path + "-wal"); err != nil {
+		return ValueIn(ctx, path, key)
+	}
+	return valueIn(ctx, path, "mode=ro", key)
+}
+
+func valueIn(ctx context.Context, path, options, key string) (value []byte, err error) {
+	db, err := sql.Open("sqlite", "file:"+path+"?"+options)
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", path, err)
 	}

@@ -11,9 +11,11 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// prepareSQL makes the tables of a file: kine's, and ours.
-var prepareSQL = append([]string{
-	`PRAGMA journal_mode=WAL`,
+// prepareSQL makes a file, and its tables.
+var prepareSQL = append([]string{`PRAGMA journal_mode=WAL`}, tablesSQL...)
+
+// tablesSQL makes the tables of a file: kine's, and ours.
+var tablesSQL = append([]string{
 	`CREATE TABLE IF NOT EXISTS kine (
 		id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT, created INTEGER, deleted INTEGER,
 		create_revision INTEGER, prev_revision INTEGER, lease INTEGER, value BLOB, old_value BLOB)`,
@@ -73,12 +75,16 @@ func beginEra(ctx context.Context, db *sql.DB) (store.Eras, error) {
 		WHERE number <= (SELECT MAX(number) FROM skerry_era) - ?`, maxEras); err != nil {
 		return nil, err
 	}
-	rows, err := db.QueryContext(ctx, `SELECT era, revision FROM skerry_era ORDER BY number`)
+	return readEras(db.QueryContext(ctx, erasSQL))
+}
+
+const erasSQL = `SELECT era, revision FROM skerry_era ORDER BY number`
+
+func readEras(rows *sql.Rows, err error) (eras store.Eras, _ error) {
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var eras store.Eras
 	for rows.Next() {
 		var era, from int64
 		if err := rows.Scan(&era, &from); err != nil {

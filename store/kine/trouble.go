@@ -54,13 +54,20 @@ func (t *Trouble) GRPCStatus() *status.Status {
 // disk so when it extends a file that it has mapped.
 const scarce = 1 << 20
 
+// etcdFull is what etcd says when its database has reached its quota.
+const etcdFull = "mvcc: database space exceeded"
+
+// etcdQuota is the cause and the next step of it.
+const etcdQuota = "the etcd cluster's database has reached its quota: nothing can be written until there is space; " +
+	"on each member run etcdctl defrag, or raise --quota-backend-bytes, and then etcdctl alarm disarm"
+
 // said are SQLite's words of each kind of trouble.
 var said = []struct {
 	words string
 	kind  TroubleKind
 }{
 	{"database or disk is full", Full}, {"no space left on device", Full},
-	{"disk quota exceeded", Full},
+	{"disk quota exceeded", Full}, {etcdFull, Full},
 	{"disk image is malformed", Damaged}, {"file is not a database", Damaged},
 	{"readonly database", ReadOnly}, {"read-only file system", ReadOnly},
 	{"unable to open database file", ReadOnly},
@@ -81,7 +88,11 @@ func troubleOf(dir string, err error) *Trouble {
 		if free, ok := Free(dir); kind != Damaged && ok && free < scarce {
 			kind = Full
 		}
-		return &Trouble{kind, advice(kind, dir) + " (" + err.Error() + ")", err}
+		text := advice(kind, dir)
+		if s.words == etcdFull {
+			text = etcdQuota
+		}
+		return &Trouble{kind, text + " (" + err.Error() + ")", err}
 	}
 	return nil
 }

@@ -8,5 +8,6 @@
 //	}
 //
 // It also has [Memory], a Sink without a disk; SmallDisk, a file system that fills up; and
-// StartPostgres, a PostgreSQL of the test's own. The last two are for Linux alone.
+// StartPostgres, a PostgreSQL of the test's own. These two are for Linux alone. [OtherProcess] runs a test
+// in a process of its own.
 package storetest

@@ -1,5 +1,5 @@
 // Package artifact builds what clusters are made of and keeps it: the binaries
-// of the nested modules (wec, containerd, coredns, image, clients) and the archive of
+// of the nested modules (wec, containerd, coredns, image, clients, s3, etcd) and the archive of
 // images. Each is kept under a hash of what it is made from, so that a change
 // builds anew and nothing else does. Building needs a Go toolchain and, once,
 // the module proxy.
@@ -54,6 +54,8 @@ func modules() []module {
 		}},
 		{"coredns", "-s -w", map[string]string{"coredns": "."}},
 		{"image", "-s -w", map[string]string{"app": "."}},
+		{"s3", "-s -w", map[string]string{"s3": "."}},
+		{"etcd", "-s -w", map[string]string{"etcd": "go.etcd.io/etcd/server/v3"}},
 		{"clients", "-s -w", map[string]string{"helm": "helm.sh/helm/v4/cmd/helm", "website-operator": "./operator"}},
 	}
 }
@@ -65,7 +67,7 @@ var wecNames = []string{"kubectl", "kube-apiserver", "kubelet", "kube-proxy"}
 type Kit struct {
 	// Bin is a directory with every program by its usual name: kubectl, kube-apiserver, wec,
 	// kubelet, kube-proxy, containerd, containerd-shim-runc-v2, ctr, coredns, app, helm,
-	// website-operator.
+	// website-operator, s3, etcd.
 	Bin string
 	// Images is the OCI archive with every image.
 	Images string

@@ -14,6 +14,7 @@ type route struct {
 	from     *drive.Kube
 	ns       string
 	sequence int
+	gauges   int // that change in turn; 0 is one
 }
 
 // apply measures from the API's answer to the object existing at the edge, on both ways, taking

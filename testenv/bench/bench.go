@@ -20,7 +20,7 @@ type Options struct {
 	// Etcd is the path of etcd, which the figure api needs.
 	Etcd string
 	// Figures limits what is measured: apply, status, wire (and reconnect), flash, memory, spaces.
-	// Empty means all of these; api, soak, streams and killed-streams (the
+	// Empty means all of these; api, soak, gateway, streams and killed-streams (the
 	// end of streams) must be asked for.
 	Figures []string
 	// Soak is how long the figure soak churns.
@@ -79,7 +79,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		err = errors.Join(err, os.RemoveAll(dir))
 	}()
 	alone := []part{{"memory", b.centerMemory}, {"spaces", b.spaces}, {"api", b.api},
-		{"streams", b.streams}, {"killed-streams", b.onlyKilled}}
+		{"streams", b.streams}, {"killed-streams", b.onlyKilled}, {"gateway", b.gateway}}
 	between := []part{{"apply", b.apply}, {"status", b.status}, {"wire", b.wire}, {"reconnect", b.bytesPerReconnect},
 		{"flash", b.flash}, {"memory", b.agentMemory}, {"soak", b.soak}}
 	for _, p := range alone {
@@ -115,7 +115,7 @@ type part struct {
 }
 
 func (b *bench) wants(name string) bool {
-	asked := []string{"soak", "api", "streams", "killed-streams"} // only when they are named
+	asked := []string{"soak", "api", "streams", "killed-streams", "gateway"} // only when they are named
 	return len(b.figures) == 0 && !slices.Contains(asked, name) || slices.Contains(b.figures, name)
 }
 

@@ -33,7 +33,7 @@ func (b *bench) flash(ctx context.Context) error {
 	if err := errors.Join(b.quiet(ctx), b.quiet(ctx)); err != nil {
 		return err
 	}
-	r := &route{from: b.ours, ns: ourNS, sequence: 200_000}
+	r := &route{from: b.ours, ns: ourNS, sequence: 200_000, gauges: gaugeCount}
 	for _, c := range []struct {
 		name, what string
 		during     time.Duration
@@ -41,7 +41,7 @@ func (b *bench) flash(ctx context.Context) error {
 		second     func(n int) error
 	}{
 		{"idle", "nothing happens", flashIdle, figure.Of(1.0 / 300), func(int) error { return nil }},
-		{"status", "the status of one object changes each second", flashBusy, figure.Of(0.2), func(int) error {
+		{"status", "the status of an object changes each second", flashBusy, figure.Of(0.2), func(int) error {
 			_, err := b.statusBack(ctx, r, 1, 0)
 			return err
 		}},

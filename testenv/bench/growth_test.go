@@ -27,7 +27,8 @@ func TestGrowthBeginsWarm(t *testing.T) {
 	lines := json.NewDecoder(&out)
 	for _, name := range []string{"agent-rss-growth", "agent-anon-growth", "agent-live-heap-growth"} {
 		var f figure.Line
-		if err := lines.Decode(&f); err != nil || f.Figure != name || f.Value != 10 || f.N != 9 || !strings.Contains(f.Note, "with 1000 -> 1100 Pods") {
+		if err := lines.Decode(&f); err != nil || f.Figure != name || f.Value != 10 || f.N != 9 ||
+			!strings.Contains(f.Note, "with 1000 -> 1100 Pods") {
 			t.Errorf("%s: %+v, %v; want 10 %% of 9 samples", name, f, err)
 		}
 	}

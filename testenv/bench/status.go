@@ -9,6 +9,13 @@ import (
 	"skerry.dev/skerry/testenv/figure"
 )
 
+// gaugeCount is how many objects change in turn: one whose status changes all the time is not written at
+// once.
+const gaugeCount = 25
+
+// gauge is the name of the object whose status changes next.
+func (r *route) gauge() string { return fmt.Sprint("g", r.sequence%max(1, r.gauges)) }
+
 // status measures from a status change at the edge to the upstream object showing it, on both ways,
 // taking turns.
 func (b *bench) status(ctx context.Context) error {
@@ -18,14 +25,17 @@ func (b *bench) status(ctx context.Context) error {
 	}
 	defer stop()
 	for _, k := range []*drive.Kube{b.up, b.edge} {
-		if err := k.Create(ctx, gauges(floorNS), gauge("g")); err != nil {
-			return err
+		for i := range gaugeCount {
+			if err := k.Create(ctx, gauges(floorNS), gauge(fmt.Sprint("g", i))); err != nil {
+				return err
+			}
 		}
 	}
 	if err := b.placeGauge(ctx); err != nil {
 		return err
 	}
-	base, ours := &route{from: b.up, ns: floorNS}, &route{from: b.ours, ns: ourNS}
+	base, ours := &route{from: b.up, ns: floorNS, gauges: gaugeCount},
+		&route{from: b.ours, ns: ourNS, gauges: gaugeCount}
 	var floorTimes, ourTimes []time.Duration
 	for range 4 {
 		for _, r := range []*route{base, ours} {
@@ -55,26 +65,32 @@ func (b *bench) status(ctx context.Context) error {
 		Goal: figure.Of(70), N: len(far)})
 }
 
-// needGauge places it, unless another figure has.
+// needGauge places them, unless another figure has.
 func (b *bench) needGauge(ctx context.Context) error {
-	if _, err := b.ours.Do(ctx, "GET", gauges(ourNS)+"/g", "", nil); err == nil {
+	if _, err := b.ours.Do(ctx, "GET", gauges(ourNS)+"/g0", "", nil); err == nil {
 		return nil
 	}
 	return b.placeGauge(ctx)
 }
 
-// placeGauge writes the measured object into the space and waits until it is at the edge.
+// placeGauge writes the measured objects into the space and waits until they are at the edge.
 func (b *bench) placeGauge(ctx context.Context) error {
 	a, err := arrive(ctx, b.edge, gauges(ourNS), nameOf)
 	if err != nil {
 		return err
 	}
 	defer a.stop()
-	if err := b.ours.Create(ctx, gauges(ourNS), gauge("g")); err != nil {
-		return err
+	for i := range gaugeCount {
+		if err := b.ours.Create(ctx, gauges(ourNS), gauge(fmt.Sprint("g", i))); err != nil {
+			return err
+		}
 	}
-	_, err = a.wait(ctx, "g")
-	return err
+	for i := range gaugeCount {
+		if _, err := a.wait(ctx, fmt.Sprint("g", i)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // statusBack changes the status at the edge n times, one after another with a pause between, and
@@ -92,7 +108,8 @@ func (b *bench) statusBack(ctx context.Context, r *route, n int, pause time.Dura
 	for range n {
 		r.sequence++
 		value := fmt.Sprintf("v%d", r.sequence)
-		if err := b.edge.MergePatch(ctx, gauges(r.ns)+"/g/status", object{"status": object{"value": value}}); err != nil {
+		path := gauges(r.ns) + "/" + r.gauge() + "/status"
+		if err := b.edge.MergePatch(ctx, path, object{"status": object{"value": value}}); err != nil {
 			return nil, err
 		}
 		answered := time.Now()

@@ -24,25 +24,21 @@ func (b *bench) streams(ctx context.Context) error {
 	for relays := range 3 {
 		b.say("measure streams through %d relays", relays)
 		suffix := fmt.Sprintf("-%d-relays", relays)
-		if err := b.roundTrips(ctx, w.ours, w.direct, relays, suffix, 30); err != nil {
+		goal := time.Duration(relays+1) * tierGoal
+		if err := b.roundTrips(ctx, w.ours, w.direct, streamsNS(relays), suffix, goal, 30); err != nil {
 			return err
 		}
-		if err := b.throughput(ctx, w.ours, w.direct, relays, suffix, 3); err != nil {
+		if err := b.throughput(ctx, w.ours, w.direct, streamsNS(relays), suffix, 3); err != nil {
 			return err
 		}
 	}
-	b.say("measure streams over a round trip of 100 ms")
-	w.link.SetRTT(100 * time.Millisecond)
-	w.farLink.SetRTT(100 * time.Millisecond)
-	if err := b.roundTrips(ctx, w.ours, w.far, 0, "-0-relays-rtt100", 10); err != nil {
+	if err := b.streamsFar(ctx, w); err != nil {
 		return err
 	}
-	if err := b.throughput(ctx, w.ours, w.far, 0, "-0-relays-rtt100", 1); err != nil {
-		return err
-	}
-	w.link.SetRTT(0)
-	w.farLink.SetRTT(0)
 	if err := b.besideLog(ctx, w); err != nil {
+		return err
+	}
+	if err := b.heartbeatsBesideLog(ctx, w); err != nil {
 		return err
 	}
 	b.say("wait for two minutes without streams")
@@ -73,16 +69,19 @@ func (b *bench) onlyKilled(ctx context.Context) error {
 	return b.killedStreams(ctx, w, before)
 }
 
+// tierGoal is what a tier may add to an exchange on loopback.
+const tierGoal = 5 * time.Millisecond
+
 // roundTrips measures a command that ends at once, and a log of one line, taking turns with the
-// cluster itself.
+// cluster itself. goal is how much longer than there it may take.
 func (b *bench) roundTrips(
 	ctx context.Context,
 	ours, direct *drive.Kube,
-	relays int,
-	suffix string,
+	ns, suffix string,
+	goal time.Duration,
 	rounds int,
 ) error {
-	pod := pods(streamsNS(relays)) + "/web"
+	pod := pods(ns) + "/web"
 	for _, m := range []struct {
 		name string
 		once func(context.Context, *drive.Kube, string) (time.Duration, error)
@@ -101,8 +100,9 @@ func (b *bench) roundTrips(
 				}
 			}
 		}
+		direct := figure.Percentile(floor, 50)
 		if err := b.print(figure.Line{Figure: m.name + suffix, Value: figure.Percentile(took, 50), Unit: "ms",
-			Floor: figure.Of(figure.Percentile(floor, 50)), N: rounds,
+			Floor: figure.Of(direct), Goal: figure.Of(direct + goal.Seconds()*1000), N: rounds,
 			Note: fmt.Sprintf("median, over a connection that stands; p90 %.1f, of the floor %.1f",
 				figure.Percentile(took, 90), figure.Percentile(floor, 90))}); err != nil {
 			return err
@@ -142,11 +142,10 @@ func firstByte(ctx context.Context, k *drive.Kube, pod string) (time.Duration, e
 func (b *bench) throughput(
 	ctx context.Context,
 	ours, direct *drive.Kube,
-	relays int,
-	suffix string,
+	ns, suffix string,
 	rounds int,
 ) error {
-	pod := pods(streamsNS(relays)) + "/log"
+	pod := pods(ns) + "/log"
 	var took, floor []float64
 	for range rounds {
 		for _, k := range []*drive.Kube{direct, ours} {
@@ -184,58 +183,4 @@ func readLog(ctx context.Context, k *drive.Kube, pod string) (megabytes float64,
 		err = fmt.Errorf("the log has %d bytes of %d", n, logMiB<<20)
 	}
 	return float64(n) / 1e6 / time.Since(began).Seconds(), err
-}
-
-// besideLog measures how long an object takes to the site while logs of 100 MB come from there, one
-// after the other, while they are read at the cluster itself, which needs as much of the machine
-// and nothing of the link, and while none is read.
-func (b *bench) besideLog(ctx context.Context, w *streamWays) error {
-	b.say("measure the sync beside a log of 100 MB")
-	b.edge = w.direct
-	r := &route{from: w.ours, ns: streamsNS(0)}
-	var quiet, itself, busy []time.Duration
-	for range 3 {
-		for _, m := range []struct {
-			log  *drive.Kube // nil reads none
-			into *[]time.Duration
-		}{{nil, &quiet}, {w.direct, &itself}, {w.ours, &busy}} {
-			stop := readLogs(ctx, m.log)
-			took, err := b.oneByOne(ctx, r, "configmap", configMaps, configMap, 50)
-			stop()
-			if err != nil {
-				return err
-			}
-			*m.into = append(*m.into, took...)
-		}
-	}
-	for _, p := range []float64{50, 99} {
-		if err := b.print(figure.Line{
-			Figure: fmt.Sprintf("apply-to-edge-beside-log-p%.0f", p),
-			Value:  figure.Percentile(busy, p),
-			Unit:   "ms",
-			Floor:  figure.Of(figure.Percentile(quiet, p)),
-			N:      len(busy),
-			Note: fmt.Sprintf("the floor is without a log; beside one that the cluster itself is "+
-				"asked for: %.1f ms; goal: ratio <= 2", figure.Percentile(itself, p)),
-		}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// readLogs reads the log of 100 MB, one after the other, until it is stopped.
-func readLogs(ctx context.Context, k *drive.Kube) (stop func()) {
-	if k == nil {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	ended := make(chan struct{})
-	go func() {
-		defer close(ended)
-		for ctx.Err() == nil {
-			_, _ = readLog(ctx, k, pods(streamsNS(0))+"/log")
-		}
-	}()
-	return func() { cancel(); <-ended }
 }

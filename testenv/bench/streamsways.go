@@ -36,9 +36,8 @@ const (
 
 func streamsNS(relays int) string { return fmt.Sprintf("streams-%d", relays) }
 
-// startWays starts all of it, and the Pods that are reached into.
-func (b *bench) startWays(ctx context.Context) (*streamWays, error) {
-	w := &streamWays{}
+// realCluster starts the real cluster of the benchmark, whose Pods run.
+func (b *bench) realCluster(ctx context.Context) (kubeconfig string, admin *drive.Kube, err error) {
 	b.say("start the real cluster %s", streamsCluster)
 	b.stop = append(
 		b.stop,
@@ -46,17 +45,25 @@ func (b *bench) startWays(ctx context.Context) (*streamWays, error) {
 	)
 	out, err := b.Run(ctx, b.Testenv, "up", "--kind", "real", streamsCluster)
 	if err != nil {
-		return nil, err
+		return "", nil, err
 	}
-	w.kubeconfigFile = drive.LastLine(out)
-	if w.direct, err = drive.OpenKube(w.kubeconfigFile); err != nil {
+	kubeconfig = drive.LastLine(out)
+	admin, err = drive.OpenKube(kubeconfig)
+	return kubeconfig, admin, err
+}
+
+// startWays starts all of it, and the Pods that are reached into.
+func (b *bench) startWays(ctx context.Context) (*streamWays, error) {
+	w := &streamWays{}
+	var err error
+	if w.kubeconfigFile, w.direct, err = b.realCluster(ctx); err != nil {
 		return nil, err
 	}
 	if err := b.openFar(w); err != nil {
 		return nil, err
 	}
 	b.say("start a center, three relays and three agents")
-	center, err := b.startWatched(ctx, w, "center", nil, "")
+	center, err := b.watchCenter(ctx, w)
 	if err != nil {
 		return nil, err
 	}
@@ -65,15 +72,15 @@ func (b *bench) startWays(ctx context.Context) (*streamWays, error) {
 		return nil, err
 	}
 	b.stop = append(b.stop, w.link.Close)
-	relay, err := b.startWatched(ctx, w, "relay", center, "one")
+	relay, err := b.watchRelay(ctx, w, "relay", center, "one")
 	if err != nil {
 		return nil, err
 	}
-	upper, err := b.startWatched(ctx, w, "upper-relay", center, "two")
+	upper, err := b.watchRelay(ctx, w, "upper-relay", center, "two")
 	if err != nil {
 		return nil, err
 	}
-	lower, err := b.startWatched(ctx, w, "lower-relay", upper, "deep")
+	lower, err := b.watchRelay(ctx, w, "lower-relay", upper, "deep")
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +103,12 @@ func (b *bench) startWays(ctx context.Context) (*streamWays, error) {
 	if w.ours, err = drive.OpenKube(config); err != nil {
 		return nil, err
 	}
-	return w, b.streamPods(ctx, w)
+	for relays, target := range []string{"near", "one", "two"} {
+		if err := b.streamPods(ctx, w, streamsNS(relays), target); err != nil {
+			return nil, err
+		}
+	}
+	return w, nil
 }
 
 // openFar opens a second way to the cluster, whose round trip can be set.
@@ -118,8 +130,21 @@ func (b *bench) openFar(w *streamWays) error {
 	return err
 }
 
-// startWatched starts a center, or a relay where it has a parent.
-func (b *bench) startWatched(
+func (b *bench) watchCenter(ctx context.Context, w *streamWays) (*drive.Center, error) {
+	free, err := drive.FreeAddress()
+	if err != nil {
+		return nil, err
+	}
+	c, err := b.StartCenter(ctx, "center", "", address(free).args()...)
+	if err != nil {
+		return nil, err
+	}
+	b.stop = append(b.stop, c.Stop)
+	w.watched = append(w.watched, &watched{"center", c.Process, address(free)})
+	return c, nil
+}
+
+func (b *bench) watchRelay(
 	ctx context.Context,
 	w *streamWays,
 	name string,
@@ -130,24 +155,12 @@ func (b *bench) startWatched(
 	if err != nil {
 		return nil, err
 	}
-	args := address(free).args()
-	if parent != nil {
-		token, err := b.Token(ctx, parent)
-		if err != nil {
-			return nil, err
-		}
-		args = append(args, "--parent", "https://"+parent.Address, "--token", token, "--name", as)
-	}
-	c, err := b.StartCenter(ctx, name, "", args...)
+	c, err := b.startRelay(ctx, name, parent, parent.Address, as, address(free).args()...)
 	if err != nil {
 		return nil, err
 	}
-	b.stop = append(b.stop, c.Stop)
 	w.watched = append(w.watched, &watched{name, c.Process, address(free)})
-	if parent != nil {
-		err = b.connected(ctx, parent, as)
-	}
-	return c, err
+	return c, nil
 }
 
 func (b *bench) watchAgent(
@@ -161,21 +174,55 @@ func (b *bench) watchAgent(
 	if err != nil {
 		return err
 	}
+	p, err := b.startBeside(ctx, w, name, parent, at, address(free).args()...)
+	if err != nil {
+		return err
+	}
+	w.watched = append(w.watched, &watched{"agent-" + name, p, address(free)})
+	return nil
+}
+
+// startRelay starts a center that is a child of another one, which it reaches at an address.
+func (b *bench) startRelay(
+	ctx context.Context,
+	name string,
+	parent *drive.Center,
+	at, as string,
+	args ...string,
+) (*drive.Center, error) {
 	token, err := b.Token(ctx, parent)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	p, err := b.ResumeAgent(
-		at,
-		name,
-		w.kubeconfigFile,
-		append(address(free).args(), "--token", token, "--spaces-namespace", "skerry-"+name)...)
+	c, err := b.StartCenter(ctx, name, "",
+		append(args, "--parent", "https://"+at, "--token", token, "--name", as)...)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	b.stop = append(b.stop, c.Stop)
+	return c, b.connected(ctx, parent, as)
+}
+
+// startBeside starts an agent beside the cluster. It reaches its parent at an address.
+func (b *bench) startBeside(
+	ctx context.Context,
+	w *streamWays,
+	name string,
+	parent *drive.Center,
+	at string,
+	args ...string,
+) (*drive.Process, error) {
+	token, err := b.Token(ctx, parent)
+	if err != nil {
+		return nil, err
+	}
+	p, err := b.ResumeAgent(at, name, w.kubeconfigFile,
+		append(args, "--token", token, "--spaces-namespace", "skerry-"+name)...)
+	if err != nil {
+		return nil, err
 	}
 	b.stop = append(b.stop, p.Stop)
-	w.watched = append(w.watched, &watched{"agent-" + name, p, address(free)})
-	return b.connected(ctx, parent, name)
+	return p, b.connected(ctx, parent, name)
 }
 
 func (b *bench) connected(ctx context.Context, parent *drive.Center, name string) error {
@@ -188,53 +235,37 @@ func (b *bench) connected(ctx context.Context, parent *drive.Center, name string
 	return nil
 }
 
-// streamPods makes in each namespace a Pod that serves, and one whose log has 100 MB.
-func (b *bench) streamPods(ctx context.Context, w *streamWays) error {
-	b.say("start the pods, and wait for the end of their logs")
-	for relays, target := range []string{"near", "one", "two"} {
-		ns := streamsNS(relays)
-		if err := w.ours.Create(ctx, "/api/v1/namespaces", object{"metadata": object{"name": ns,
-			"labels": object{"skerry.dev/target": target}}}); err != nil {
+// streamPods makes a namespace for a target, and in it a Pod that serves and one whose log has
+// 100 MB.
+func (b *bench) streamPods(ctx context.Context, w *streamWays, ns, target string) error {
+	b.say("start the pods of %s, and wait for the end of their logs", ns)
+	if err := w.ours.Create(ctx, "/api/v1/namespaces", object{"metadata": object{"name": ns,
+		"labels": object{"skerry.dev/target": target}}}); err != nil {
+		return err
+	}
+	for _, p := range []struct {
+		name, last string // last is what the end of its log has
+		args       []string
+	}{
+		{"web", "listening", []string{"serve"}},
+		{"log", fmt.Sprintf("%063d\n", logMiB<<20/64-1), []string{"lines", "-mib", fmt.Sprint(logMiB)}},
+	} {
+		err := w.ours.Create(ctx, pods(ns), object{"apiVersion": "v1", "kind": "Pod",
+			"metadata": object{"name": p.name},
+			"spec": object{"terminationGracePeriodSeconds": 1, "containers": []any{object{
+				"name": p.name, "image": "localhost/skerry-testenv/app:1", "args": p.args}}}})
+		if err != nil {
 			return err
 		}
-		for name, args := range map[string][]string{"web": {"serve"}, "log": {"lines", "-mib", fmt.Sprint(logMiB)}} {
-			err := w.ours.Create(
-				ctx,
-				pods(ns),
-				object{"apiVersion": "v1", "kind": "Pod", "metadata": object{"name": name},
-					"spec": object{"terminationGracePeriodSeconds": 1, "containers": []any{object{
-						"name": name, "image": "localhost/skerry-testenv/app:1", "args": args}}}},
-			)
-			if err != nil {
-				return err
+		err = drive.Until(ctx, 2*time.Minute, "the log of "+ns+"/"+p.name, func(ctx context.Context) error {
+			text, err := w.ours.Do(ctx, "GET", pods(ns)+"/"+p.name+"/log?tailLines=1", "", nil)
+			if err == nil && !strings.Contains(string(text), p.last) {
+				err = fmt.Errorf("its last line is %.80q", text)
 			}
-		}
-		for _, name := range []string{"web", "log"} {
-			last := fmt.Sprintf("%063d\n", logMiB<<20/64-1)
-			if name == "web" {
-				last = "listening"
-			}
-			err := drive.Until(
-				ctx,
-				2*time.Minute,
-				"the log of "+ns+"/"+name,
-				func(ctx context.Context) error {
-					text, err := w.ours.Do(
-						ctx,
-						"GET",
-						pods(ns)+"/"+name+"/log?tailLines=1",
-						"",
-						nil,
-					)
-					if err == nil && !strings.Contains(string(text), last) {
-						err = fmt.Errorf("its last line is %.80q", text)
-					}
-					return err
-				},
-			)
-			if err != nil {
-				return err
-			}
+			return err
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil

@@ -30,7 +30,8 @@ func TestLoopbackAddressesAreDistinct(t *testing.T) {
 }
 
 func TestFirstFree(t *testing.T) {
-	clusters := []*Cluster{{Address: loopbackAddress(0).String()}, {Address: loopbackAddress(2).String()}, {Address: "10.202.0.2"}}
+	clusters := []*Cluster{{Address: loopbackAddress(0).String()}, {Address: loopbackAddress(2).String()},
+		{Address: "10.202.0.2"}}
 	notOne := func(a netip.Addr) bool { return a != loopbackAddress(1) }
 	got, err := firstFree(clusters, notOne)
 	if err != nil || got != loopbackAddress(3) {
@@ -151,7 +152,8 @@ func TestCredentialsAndServerConfig(t *testing.T) {
 }
 
 func TestNames(t *testing.T) {
-	for name, valid := range map[string]bool{"a": true, "real-1": true, "": false, "1a": false, "A": false, "a/b": false, "..": false, strings.Repeat("a", 31): false} {
+	for name, valid := range map[string]bool{"a": true, "real-1": true, "": false, "1a": false, "A": false,
+		"a/b": false, "..": false, strings.Repeat("a", 31): false} {
 		if err := checkName(name); (err == nil) != valid {
 			t.Errorf("%q: %v", name, err)
 		}

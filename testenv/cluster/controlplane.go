@@ -66,6 +66,7 @@ func (c *Cluster) writeCredentials() (kube.Access, error) {
 	err = errors.Join(
 		ca.Issue("apiserver", "kube-apiserver", nil, hosts...),
 		ca.Issue("kubelet-client", "kube-apiserver-kubelet-client", []string{"system:masters"}),
+		ca.Issue("front-proxy-client", frontProxy, nil),
 		ca.Issue("kubelet", "system:node:"+c.NodeName(1), []string{"system:nodes"}, c.Address, "127.0.0.1", c.NodeName(1)),
 		ca.WriteKey("service-account"),
 	)
@@ -112,7 +113,11 @@ func (c *Cluster) writeServerConfig() error {
 	return os.WriteFile(c.path("server.json"), data, 0o600)
 }
 
-const storeSocket = "kine.sock"
+const (
+	storeSocket = "kine.sock"
+	// frontProxy is the common name with which the API server asks others for its users.
+	frontProxy = "front-proxy-client"
+)
 
 func (c *Cluster) apiServerFlags() []string {
 	bind := c.Address
@@ -140,6 +145,14 @@ func (c *Cluster) apiServerFlags() []string {
 		"--kubelet-client-key=pki/kubelet-client.key",
 		"--kubelet-certificate-authority=pki/ca.crt",
 		"--kubelet-preferred-address-types=InternalIP",
+		// How an API behind an APIService knows whom this API server asks for.
+		"--requestheader-client-ca-file=pki/ca.crt",
+		"--requestheader-allowed-names=" + frontProxy,
+		"--requestheader-username-headers=X-Remote-User",
+		"--requestheader-group-headers=X-Remote-Group",
+		"--requestheader-extra-headers-prefix=X-Remote-Extra-",
+		"--proxy-client-cert-file=pki/front-proxy-client.crt",
+		"--proxy-client-key-file=pki/front-proxy-client.key",
 	}
 	if c.Kind == Simulated {
 		// The service "kubernetes" may not have a loopback address behind it.

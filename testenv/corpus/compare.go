@@ -13,12 +13,18 @@ type difference struct {
 	cluster, space string
 	// reason is why that is right, or "" for a defect.
 	reason string
+	// step is when a bundle differs.
+	step string
 }
 
 const absent = "(absent)"
 
 func (d difference) String() string {
-	return fmt.Sprintf("%s %s: cluster %s, space %s", d.object, d.path, short(d.cluster), short(d.space))
+	at := ""
+	if d.step != "" {
+		at = "(" + d.step + ") "
+	}
+	return fmt.Sprintf("%s%s %s: cluster %s, space %s", at, d.object, d.path, short(d.cluster), short(d.space))
 }
 
 func short(s string) string {

@@ -11,13 +11,19 @@ import (
 func pod(name, generated, ip, phase string) object {
 	return object{"kind": "Pod", "metadata": map[string]any{"name": name, "generateName": generated, "uid": ip},
 		"status": map[string]any{"phase": phase, "podIP": ip, "startTime": "2026-01-02T03:04:05Z", "conditions": []any{
-			map[string]any{"type": "skerry.dev/Reachable", "status": "True"}, map[string]any{"type": "Ready", "status": "True"}}}}
+			map[string]any{"type": "skerry.dev/Reachable", "status": "True"},
+			map[string]any{"type": "Ready", "status": "True"}}}}
 }
 
 func TestWhatBelongsToOneClusterMakesNoDifference(t *testing.T) {
-	cluster := []object{pod("web-5d4f8c7b9d-x2x4z", "web-5d4f8c7b9d-", "10.0.0.1", "Running"), pod("web-5d4f8c7b9d-b7b7b", "web-5d4f8c7b9d-", "10.0.0.2", "Pending")}
-	space := []object{pod("web-6d4f8c7b9d-q2x4z", "web-6d4f8c7b9d-", "10.9.0.1", "Pending"), pod("web-6d4f8c7b9d-c7b7b", "web-6d4f8c7b9d-", "10.9.0.2", "Running")}
-	if n, d := compare(cluster, space); n.objects != 2 || n.statuses != 2 || len(d) != 0 {
+	const long = "vpa-vertical-pod-autoscaler-admission-controller-"
+	cluster := []object{pod("web-5d4f8c7b9d-x2x4z", "web-5d4f8c7b9d-", "10.0.0.1", "Running"),
+		pod("web-5d4f8c7b9d-b7b7b", "web-5d4f8c7b9d-", "10.0.0.2", "Pending"),
+		pod(long+"875cffc8dglhkp", long+"875cffc8d-", "10.0.0.3", "Running")} // cut to 63 characters
+	space := []object{pod("web-6d4f8c7b9d-q2x4z", "web-6d4f8c7b9d-", "10.9.0.1", "Pending"),
+		pod("web-6d4f8c7b9d-c7b7b", "web-6d4f8c7b9d-", "10.9.0.2", "Running"),
+		pod(long+"769d6dc9c2svrw", long+"769d6dc9c-", "10.9.0.3", "Running")}
+	if n, d := compare(cluster, space); n.objects != 3 || n.statuses != 3 || len(d) != 0 {
 		t.Errorf("%+v compared, differences %v", n, d)
 	}
 }
@@ -35,6 +41,24 @@ func TestDifferencesAreFound(t *testing.T) {
 		if len(d) != 1 || d[0].object+" "+d[0].path != name {
 			t.Errorf("want %s: %v", name, d)
 		}
+	}
+}
+
+// A token belongs to the API that issues it; the token of a Secret of another type is the user's.
+func TestTokensOfAccountsAreNotCompared(t *testing.T) {
+	secret := func(kind, token string) []object {
+		return []object{{"kind": "Secret", "metadata": map[string]any{"name": "robot"}, "type": kind,
+			"data": map[string]any{"token": token}}}
+	}
+	const account = "kubernetes.io/service-account-token"
+	if _, d := compare(secret(account, "b25l"), secret(account, "dHdv")); len(d) != 0 {
+		t.Errorf("the tokens of accounts are compared: %v", d)
+	}
+	if _, d := compare(secret(account, "b25l"), secret(account, "")); len(d) != 1 {
+		t.Errorf("an account without a token: %v", d)
+	}
+	if _, d := compare(secret("Opaque", "b25l"), secret("Opaque", "dHdv")); len(d) != 1 {
+		t.Errorf("the tokens of a user: %v", d)
 	}
 }
 
@@ -80,8 +104,10 @@ func TestSummary(t *testing.T) {
 	s.add(&result{unit: "open", compared: tally{2, 2}, unused: []declared{{Object: "Pod/*", Path: "x", Reason: "why"}},
 		differences: []difference{declaredOne, {object: "Pod/a", path: "status.phase"}}})
 	s.add(&result{unit: "broken", err: ErrDifferent})
-	if s.Units != 4 || s.EqualUnits != 1 || s.DeclaredUnits != 1 || s.Objects != 7 || s.EqualObjects != 5 || s.DeclaredObjects != 1 ||
-		s.Statuses != 5 || s.EqualStatuses != 4 || s.Declared != 3 || len(s.Differences) != 1 || len(s.Broken) != 1 || len(s.Unused) != 1 {
+	if s.Units != 4 || s.EqualUnits != 1 || s.DeclaredUnits != 1 || s.Objects != 7 || s.EqualObjects != 5 ||
+		s.DeclaredObjects != 1 ||
+		s.Statuses != 5 || s.EqualStatuses != 4 || s.Declared != 3 || len(s.Differences) != 1 ||
+		len(s.Broken) != 1 || len(s.Unused) != 1 {
 		t.Errorf("%+v", s)
 	}
 }
@@ -107,7 +133,7 @@ func TestDeclared(t *testing.T) {
 		{"Pod/web-1", "status.token-1", false},
 		{"Pod/web-1", "spec.volumes[data].name", false},
 	} {
-		if got := u.declares(c.object, c.path) != ""; got != c.want {
+		if got := u.declares(difference{object: c.object, path: c.path}) != ""; got != c.want {
 			t.Errorf("%s %s: declared %v", c.object, c.path, got)
 		}
 	}

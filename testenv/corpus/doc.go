@@ -1,7 +1,7 @@
 // Package corpus applies the same manifests to a plain cluster and to a space, and compares what
 // both become, object by object and status by status.
 //
-// Both sides are real clusters; the space's only site allows what a cluster's admin may do. What
+// Both sides are clusters of one kind; the space's only site allows what a cluster's admin may do. What
 // belongs to one cluster is left out of the comparison: UIDs, addresses, times, hashes in names.
 // A difference that no unit.yaml declares is a defect.
 //
@@ -25,4 +25,8 @@
 //	  reason: the site adds its own token to its copy
 //
 // The unit.yaml beside the units declares differences for all of them.
+//
+// A bundle is what others wrote: a chart, a kustomization or manifests, outside of this repository. It
+// is installed, installed again and removed, and after each step compared in the same way. Differences
+// of all bundles are in bundles.yaml.
 package corpus

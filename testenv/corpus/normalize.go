@@ -47,6 +47,10 @@ func (o object) key() string {
 func (o object) leaves() map[string]string {
 	out := map[string]string{}
 	flatten(out, "", map[string]any(o))
+	if token := "data.token"; o.text("kind") == "Secret" && out["type"] == "kubernetes.io/service-account-token" &&
+		out[token] != "" {
+		out[token] = "of one cluster" // it is signed by the API that issues it
+	}
 	return out
 }
 
@@ -106,7 +110,8 @@ const headless = "None"
 var (
 	timeKey = regexp.MustCompile(`(Time|Timestamp|At|Since)$`)
 	// hashes that the controllers of Deployments and the like put into names, and suffixes of generated names.
-	hashed = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{8,10}(-[bcdfghjklmnpqrstvwxz2456789]{5})?\b`)
+	// In a name that was cut to 63 characters the suffix follows the hash at once.
+	hashed = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{8,15}(-[bcdfghjklmnpqrstvwxz2456789]{5})?\b`)
 	suffix = regexp.MustCompile(`-[bcdfghjklmnpqrstvwxz2456789]{5}\b`)
 	token  = regexp.MustCompile(`kube-api-access-\w+`)
 	uuid   = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
@@ -148,6 +153,8 @@ func flattenKey(out map[string]string, at, key string, v any) {
 		return
 	case volatileKeys[key]:
 		v = presence(v)
+	case key == "waiting":
+		v = resting(v)
 	case timeKey.MatchString(key):
 		if _, ok := v.(string); ok {
 			out[where] = "a time"
@@ -158,6 +165,15 @@ func flattenKey(out map[string]string, at, key string, v any) {
 		v = slices.DeleteFunc(slices.Clone(list), ourCondition)
 	}
 	flatten(out, where, v)
+}
+
+// resting is the state of a container that waits. One whose image is nowhere is in one of two states by turns.
+func resting(v any) any {
+	m, _ := v.(map[string]any)
+	if reason := m["reason"]; reason == "ErrImagePull" || reason == "ImagePullBackOff" {
+		return map[string]any{"reason": "ErrImagePull or ImagePullBackOff"}
+	}
+	return v
 }
 
 // ourCondition says whether a condition is one that Skerry adds to what a cluster has.

@@ -28,6 +28,18 @@ func (res *result) verdict() string {
 	return "equal"
 }
 
+// logResult tells of a unit as soon as it has ended.
+func (r *run) logResult(res result) {
+	var lines strings.Builder
+	fmt.Fprintf(&lines, "%-32s %s\n", res.unit, res.verdict())
+	for _, d := range res.differences {
+		if d.reason == "" {
+			fmt.Fprintf(&lines, "  %s\n", d)
+		}
+	}
+	fmt.Fprint(r.Log, lines.String())
+}
+
 // summary is the end of the table, and the content of the summary file.
 type summary struct {
 	Units int `json:"units"`
@@ -42,6 +54,8 @@ type summary struct {
 	Declared        int      `json:"declaredDifferences"`
 	Broken          []string `json:"broken,omitempty"`
 	Differences     []string `json:"differences,omitempty"`
+	// Notes are what a cluster refuses of a bundle, too, and what only the space warns of.
+	Notes []string `json:"notes,omitempty"`
 	// Unused are declarations of units that nothing needed in this run.
 	Unused []string `json:"unusedDeclarations,omitempty"`
 }
@@ -59,6 +73,9 @@ func (r *run) report(results []result) error {
 	w.Flush()
 	for _, d := range s.Differences {
 		fmt.Fprintln(r.Out, d)
+	}
+	for _, n := range s.Notes {
+		fmt.Fprintln(r.Out, n)
 	}
 	for _, d := range s.Unused {
 		fmt.Fprintln(r.Out, "declared and not seen: "+d)
@@ -107,6 +124,9 @@ func (s *summary) add(res *result) {
 	s.DeclaredObjects += min(len(declared), res.compared.objects)
 	s.Statuses += res.compared.statuses
 	s.EqualStatuses += max(0, res.compared.statuses-len(statuses))
+	for _, n := range append(slices.Clone(res.notes), res.warnings...) {
+		s.Notes = append(s.Notes, res.unit+": "+n)
+	}
 	for _, d := range res.unused {
 		s.Unused = append(s.Unused, fmt.Sprintf("%s: %s %s (%s)", res.unit, d.Object, d.Path, d.Reason))
 	}

@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -18,11 +20,14 @@ import (
 type Options struct {
 	// Skerry, Testenv, Kubectl and Helm are the paths of the programs.
 	Skerry, Testenv, Kubectl, Helm string
+	// Kind is that of both clusters: real or simulated.
+	Kind string
 	// Image is the reference of the test image that the clusters have.
 	Image string
-	// Units is the directory of the units. Focus selects units by name; nil means all.
-	Units string
-	Focus *regexp.Regexp
+	// Units is the directory of the units, and Bundles that of bundles, which are run instead. Focus selects
+	// either by name; nil means all.
+	Units, Bundles string
+	Focus          *regexp.Regexp
 	// Limit is the longest time that a unit may wait for equality; 0 leaves that to the unit.
 	Limit time.Duration
 	// Workers is how many units run side by side.
@@ -41,6 +46,7 @@ type run struct {
 	drive.Site
 	cluster, space *side
 	site           *side
+	claims         *claims
 	// processes are those of the product; stop ends them, and the clusters.
 	processes []*drive.Process
 	stop      []func()
@@ -49,6 +55,10 @@ type run struct {
 // Run applies the corpus to a cluster and to a space, and prints a table.
 func Run(ctx context.Context, o Options) (err error) {
 	units, err := Load(o.Units)
+	if o.Bundles != "" {
+		units, err = LoadBundles(o.Bundles, filepath.Join(o.Units, settingsFile),
+			filepath.Join(filepath.Dir(o.Units), "bundles.yaml"))
+	}
 	if err != nil {
 		return err
 	}
@@ -56,7 +66,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err != nil {
 		return fmt.Errorf("make a directory: %w", err)
 	}
-	r := &run{Options: o, Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}}
+	r := &run{Options: o, claims: newClaims(),
+		Site: drive.Site{Skerry: o.Skerry, Testenv: o.Testenv, Kubectl: o.Kubectl, Dir: dir}}
 	defer func() {
 		for i := len(r.stop) - 1; i >= 0; i-- {
 			r.stop[i]()
@@ -90,7 +101,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	return errors.Join(context.Cause(ctx), r.report(results))
 }
 
-// setUp makes two real clusters, and a space whose only site is one of them.
+// setUp makes two clusters, and a space whose only site is one of them.
 func (r *run) setUp(ctx context.Context) error {
 	names := []string{fmt.Sprintf("corpus-cluster-%d", os.Getpid()), fmt.Sprintf("corpus-site-%d", os.Getpid())}
 	var kubeconfigs [2]string
@@ -103,7 +114,7 @@ func (r *run) setUp(ctx context.Context) error {
 			}
 		})
 		wg.Go(func() {
-			out, err := r.Site.Run(ctx, r.Site.Testenv, "up", "--kind", "real", name)
+			out, err := r.Site.Run(ctx, r.Site.Testenv, "up", "--kind", r.Kind, name)
 			kubeconfigs[i], errs[i] = drive.LastLine(out), err
 		})
 	}
@@ -119,7 +130,7 @@ func (r *run) setUp(ctx context.Context) error {
 	// The site allows what a cluster's own admin may do, and the deletion of all that there is.
 	agent, err := r.StartAgent(ctx, center, "site", kubeconfigs[1], "--max-delete-share", "100",
 		"--allow-pod-security", "privileged",
-		"--allow-external-ips", "--allow-kinds", "*")
+		"--allow-external-ips", "--allow-volume-names", "--allow-kinds", "*")
 	if err != nil {
 		return err
 	}
@@ -159,6 +170,8 @@ type result struct {
 	took        time.Duration
 	// unused are the differences that were declared and not seen.
 	unused []declared
+	// notes are what the cluster refuses, too, and warnings what only the space says.
+	notes, warnings []string
 	// err is why the unit says nothing: it does not work on the cluster, or the run broke.
 	err error
 }
@@ -175,7 +188,7 @@ func (r *run) all(ctx context.Context, units []Unit) []result {
 				started := time.Now()
 				results[i] = r.unit(ctx, &units[i])
 				results[i].unit, results[i].took = units[i].Name, time.Since(started)
-				fmt.Fprintf(r.Log, "%-32s %s\n", units[i].Name, results[i].verdict())
+				r.logResult(results[i])
 			}
 		})
 	}
@@ -194,6 +207,9 @@ func (r *run) all(ctx context.Context, units []Unit) []result {
 
 // unit runs one unit from its namespace's creation until everything is gone again.
 func (r *run) unit(ctx context.Context, u *Unit) (res result) {
+	if u.bundle != nil {
+		return r.installBundle(ctx, u)
+	}
 	if res.differences, res.err = r.both(ctx, u, "namespace", command{program: r.Site.Kubectl,
 		args: []string{"create", "namespace", u.Name}}); res.err != nil {
 		return res
@@ -217,7 +233,7 @@ func (r *run) unit(ctx context.Context, u *Unit) (res result) {
 			}
 		}
 		for i, d := range more {
-			more[i].reason = u.declares(d.object, d.path)
+			more[i].reason = u.declares(d)
 		}
 		res.differences = append(res.differences, more...)
 		if res.err != nil || undeclared(more) {
@@ -260,8 +276,12 @@ func (r *run) settle(ctx context.Context, u *Unit, step string, namespaces []str
 		open := err != nil
 		if err == nil {
 			compared, last = compare(cluster, space)
-			for i, d := range last {
-				last[i].reason = u.declares(d.object, d.path)
+			last = u.meaningful(last)
+			for i := range last {
+				if u.bundle != nil {
+					last[i].step = step
+				}
+				last[i].reason = u.declares(last[i])
 				open = open || last[i].reason == ""
 			}
 			if now := looks(cluster) + looks(space); now != before {
@@ -314,8 +334,13 @@ func (r *run) clean(ctx context.Context, u *Unit, namespaces []string, manifests
 		wg.Go(func() {
 			for i := len(manifests) - 1; i >= 0; i-- {
 				id := manifests[i]
-				if res, found, _ := s.resource(ctx, id); found && !res.Namespaced && id.kind != "Namespace" {
+				res, found, _ := s.resource(ctx, id)
+				switch {
+				case !found, id.kind == "Namespace":
+				case !res.Namespaced:
 					_, _ = s.kube.Do(ctx, "DELETE", prefix(id.apiVersion)+"/"+res.Name+"/"+id.name, "", nil)
+				case slices.Contains(kept, id.namespace):
+					_, _ = s.kube.Do(ctx, "DELETE", id.path(res), "", nil)
 				}
 			}
 			for _, ns := range namespaces {
@@ -326,7 +351,7 @@ func (r *run) clean(ctx context.Context, u *Unit, namespaces []string, manifests
 	wg.Wait()
 	for _, s := range []*side{r.cluster, r.space, r.site} {
 		for _, ns := range namespaces {
-			gone := drive.Until(ctx, u.limit, "deletion", func(ctx context.Context) error {
+			gone := drive.Until(ctx, 2*u.limit, "deletion", func(ctx context.Context) error {
 				objects, err := s.read(ctx, "/api/v1/namespaces/"+ns, identity{})
 				if err == nil && len(objects) > 0 {
 					err = errors.New(fmt.Sprint(objects[0].at("status", "conditions")))

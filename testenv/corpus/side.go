@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 
@@ -32,6 +33,11 @@ type resource struct {
 // identity names an object of a manifest.
 type identity struct {
 	apiVersion, kind, namespace, name string
+}
+
+// path is that of an object in a namespace.
+func (id identity) path(r resource) string {
+	return prefix(id.apiVersion) + "/namespaces/" + id.namespace + "/" + r.Name + "/" + id.name
 }
 
 func openSide(name, kubeconfig string) (*side, error) {
@@ -75,6 +81,11 @@ func (s *side) observe(ctx context.Context, namespaces []string, manifests []ide
 				return nil, err
 			}
 			continue
+		}
+		if slices.Contains(kept, id.namespace) {
+			if err := look(id, id.path(r)); err != nil {
+				return nil, err
+			}
 		}
 		for _, ns := range namespaces {
 			all := identity{apiVersion: id.apiVersion, kind: id.kind, namespace: ns}

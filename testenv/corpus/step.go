@@ -9,8 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
-
-	"sigs.k8s.io/yaml"
 )
 
 // manifest returns a step's file with the unit's words replaced.
@@ -23,26 +21,13 @@ func (r *run) replaced(u *Unit, text string) string {
 	return strings.NewReplacer("IMAGE", r.Image, "NAMESPACE", u.Name).Replace(text)
 }
 
-// identities are the objects of a manifest.
+// identities are the names of the objects of a manifest.
 func identities(manifest string) (ids []identity, err error) {
-	for _, doc := range strings.Split("\n"+manifest, "\n---") {
-		var o object
-		if err := yaml.Unmarshal([]byte(doc), &o); err != nil {
-			return nil, err
-		}
-		if o.text("kind") == "" {
-			continue
-		}
-		items, _ := o.at("items").([]any)
-		for _, item := range items {
-			m, _ := item.(map[string]any)
-			ids = append(ids, identityOf(m))
-		}
-		if len(items) == 0 {
-			ids = append(ids, identityOf(o))
-		}
+	objects, err := objectsOf(manifest)
+	for _, o := range objects {
+		ids = append(ids, identityOf(o))
 	}
-	return ids, nil
+	return ids, err
 }
 
 func identityOf(o object) identity {
@@ -161,17 +146,10 @@ type answer struct {
 
 // both runs a command on both sides at once and compares how it ended.
 func (r *run) both(ctx context.Context, u *Unit, what string, c command) ([]difference, error) {
-	var answers [2]answer
-	var errs [2]error
-	var wg sync.WaitGroup
-	for i, s := range []*side{r.cluster, r.space} {
-		wg.Go(func() { answers[i], errs[i] = r.ask(ctx, u, s, c) })
-	}
-	wg.Wait()
-	if err := errors.Join(errs[:]...); err != nil {
+	cluster, space, err := r.tell(ctx, u, c)
+	if err != nil {
 		return nil, err
 	}
-	cluster, space := answers[0], answers[1]
 	if cluster.failed != c.fails {
 		return nil, fmt.Errorf("%s: on the cluster: %s", what, short(cluster.stderr+cluster.stdout))
 	}
@@ -184,6 +162,18 @@ func (r *run) both(ctx context.Context, u *Unit, what string, c command) ([]diff
 		return []difference{{object: what, path: "stderr", cluster: cluster.stderr, space: space.stderr}}, nil
 	}
 	return nil, nil
+}
+
+// tell runs a command on both sides at once.
+func (r *run) tell(ctx context.Context, u *Unit, c command) (cluster, space answer, err error) {
+	var answers [2]answer
+	var errs [2]error
+	var wg sync.WaitGroup
+	for i, s := range []*side{r.cluster, r.space} {
+		wg.Go(func() { answers[i], errs[i] = r.ask(ctx, u, s, c) })
+	}
+	wg.Wait()
+	return answers[0], answers[1], errors.Join(errs[:]...)
 }
 
 func (a answer) String() string {

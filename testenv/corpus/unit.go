@@ -23,6 +23,10 @@ type Unit struct {
 	// limit is how long both sides have to become equal after a step.
 	limit    time.Duration
 	declared []declared
+	// madeUp are differences that mean nothing, because the bundle makes up the values.
+	madeUp []declared
+	// bundle is what is installed instead of steps.
+	bundle *bundle
 }
 
 // declared is a difference that has a reason.
@@ -33,6 +37,8 @@ type declared struct {
 	// has it is "*".
 	Path   string `json:"path"`
 	Reason string `json:"reason"`
+	// Step is the only step of a bundle in which it may differ; empty means all.
+	Step string `json:"step"`
 
 	// common says that it is declared for all units, and seen that this unit has shown it.
 	common, seen bool
@@ -94,6 +100,9 @@ const settingsFile = "unit.yaml"
 type settings struct {
 	Limit    string     `json:"limit"`
 	Declared []declared `json:"declared"`
+	// Path is where a bundle is below its directory, and Values are those of a chart.
+	Path   string         `json:"path"`
+	Values map[string]any `json:"values"`
 }
 
 func (u *Unit) loadSettings() error {
@@ -101,6 +110,10 @@ func (u *Unit) loadSettings() error {
 	if err != nil {
 		return err
 	}
+	return u.set(s)
+}
+
+func (u *Unit) set(s settings) (err error) {
 	u.declared = s.Declared
 	if s.Limit != "" {
 		if u.limit, err = time.ParseDuration(s.Limit); err != nil {
@@ -152,14 +165,23 @@ func verbOf(file string) (string, error) {
 }
 
 // declares returns the reason of a declared difference, or "".
-func (u *Unit) declares(object, where string) string {
-	for i, d := range u.declared {
-		if matches(d.Object, object) && matches(d.Path, where) {
+func (u *Unit) declares(d difference) string {
+	for i, may := range u.declared {
+		if matches(may.Object, d.object) && matches(may.Path, d.path) && (may.Step == "" || may.Step == d.step) {
 			u.declared[i].seen = true
-			return d.Reason
+			return may.Reason
 		}
 	}
 	return ""
+}
+
+// meaningful are the differences but for those in what the bundle makes up.
+func (u *Unit) meaningful(all []difference) []difference {
+	return slices.DeleteFunc(all, func(d difference) bool {
+		return slices.ContainsFunc(u.madeUp, func(m declared) bool {
+			return matches(m.Object, d.object) && matches(m.Path, d.path)
+		})
+	})
 }
 
 // unused are what the unit itself declares and has not shown.

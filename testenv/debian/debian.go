@@ -1,5 +1,9 @@
-// Package debian installs the system packages that real clusters need. It is
-// for Debian and its relatives; elsewhere it says what to install.
+// Package debian installs the system packages that real clusters need.
+//
+//	missing, err := debian.Missing(ctx)   // names of packages
+//	err = debian.Install(ctx, os.Stderr)  // those alone, by apt-get
+//
+// It is for Debian and its relatives. Elsewhere the error says what to install.
 package debian
 
 import (

@@ -32,6 +32,7 @@ type kubeconfigFile struct {
 			Server                   string `json:"server"`
 			CertificateAuthority     string `json:"certificate-authority"`
 			CertificateAuthorityData []byte `json:"certificate-authority-data"`
+			ServerName               string `json:"tls-server-name"`
 		} `json:"cluster"`
 	} `json:"clusters"`
 	Users []struct {
@@ -67,7 +68,7 @@ func OpenKube(path string) (*Kube, error) {
 	if !pool.AppendCertsFromPEM(ca) {
 		return nil, fmt.Errorf("kubeconfig %s has no usable certificate authority", path)
 	}
-	config := &tls.Config{RootCAs: pool}
+	config := &tls.Config{RootCAs: pool, ServerName: cluster.ServerName}
 	if cert, err := either(user.ClientCertificateData, user.ClientCertificate); err == nil && len(cert) > 0 {
 		key, err := either(user.ClientKeyData, user.ClientKey)
 		if err != nil {

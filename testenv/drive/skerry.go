@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 )
 
@@ -31,10 +32,14 @@ type Center struct {
 	Ready time.Duration
 }
 
-// FreeAddress returns a loopback address that nothing listens on, for TCP and UDP alike.
+// FreeAddress returns a loopback address that nothing listens on, for TCP and UDP alike. A process gets each
+// address once: a server that is down for a while finds its own again.
 func FreeAddress() (string, error) {
 	for range 100 {
 		address := fmt.Sprintf("127.0.0.1:%d", firstPort+rand.N(endPort-firstPort))
+		if _, given := givenAddresses.LoadOrStore(address, true); given {
+			continue
+		}
 		l, err := net.Listen("tcp", address)
 		if err != nil {
 			continue
@@ -52,6 +57,9 @@ func FreeAddress() (string, error) {
 // Ports below those that the kernel gives to whoever asks for any (net.ipv4.ip_local_port_range):
 // such a one could be taken between the look and the use.
 const firstPort, endPort = 20_000, 30_000
+
+// givenAddresses are those that this process has had from FreeAddress, or found taken.
+var givenAddresses sync.Map
 
 // StartCenter starts `skerry center` and waits until it says that it is ready. An empty address
 // means a free one on loopback.
@@ -145,21 +153,25 @@ func (s Site) Apply(ctx context.Context, kubeconfig, manifest string, args ...st
 		args...)...)
 }
 
-// Until runs check every 100 ms until it returns nil, and returns its last error when the time is
-// up.
+// Until runs check every 100 ms until it returns nil. When the time is up it returns the last error that
+// says more than that.
 func Until(ctx context.Context, limit time.Duration, what string, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	var last error
 	for {
 		err := check(ctx)
 		if err == nil {
 			return nil
 		}
+		if last == nil || ctx.Err() == nil {
+			last = err
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%s: not after %s: %w", what, limit, err)
+			return fmt.Errorf("%s: not after %s: %w", what, limit, last)
 		case <-tick.C:
 		}
 	}

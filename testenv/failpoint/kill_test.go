@@ -33,11 +33,17 @@ var places = []struct{ process, point string }{
 	{"center", "beforeDecision"},
 	{"center", "decidedBeforeFeed"},
 	{"center", "beforePlacementDecision"},
+	{"center", "beforeCohortCut"},
+	{"center", "cohortCutBeforeStep"},
+	{"center", "beforeCohortStep"},
+	{"center", "cohortStepBeforeStamp"},
+	{"center", "beforeAnnotation"},
+	{"center", "annotatedBeforeForget"},
 }
 
-// TestKilledEverywhere makes a namespace, objects, a change and a deletion, kills the process that
-// comes to the place, and holds that everything arrives exactly once all the same and that nothing
-// else is touched.
+// TestKilledEverywhere makes a namespace, objects, a change and a deletion, and has an object pass
+// from its namespace to a Placement. It kills the process that comes to the place, and holds that
+// everything arrives exactly once all the same and that nothing else is touched.
 func TestKilledEverywhere(t *testing.T) {
 	if os.Getenv("SKERRY_SCENARIOS") != "1" {
 		t.Skip("this test starts a cluster: run it with SKERRY_SCENARIOS=1 (make scenarios)")
@@ -57,10 +63,10 @@ func (s *site) round(ctx context.Context, t *testing.T, ns, process, point strin
 	must(t, s.space.Create(ctx, "/api/v1/namespaces", namespace(ns, "site")))
 	// Nothing carries this name, so the namespace is nowhere before its label is changed.
 	must(t, s.space.Create(ctx, "/api/v1/namespaces", namespace(ns+"-new", "nowhere")))
-	for _, name := range []string{"stays", "changes", "goes"} {
+	for _, name := range []string{"stays", "changes", "goes", "passes"} {
 		must(t, s.space.Create(ctx, maps, configMap(name, "1")))
 	}
-	for _, name := range []string{"stays", "changes", "goes"} {
+	for _, name := range []string{"stays", "changes", "goes", "passes"} {
 		must(t, s.arrives(ctx, maps+"/"+name, "1"))
 	}
 	j, err := follow(ctx, s.edge, maps)
@@ -92,7 +98,8 @@ func (s *site) round(ctx context.Context, t *testing.T, ns, process, point strin
 		}
 		return nil
 	}))
-	for name, want := range map[string]string{"comes": "1 0 0", "changes": "0 1 0", "goes": "0 0 1", "stays": "0 0 0"} {
+	for name, want := range map[string]string{"comes": "1 0 0", "changes": "0 1 0", "goes": "0 0 1", "stays": "0 0 0",
+		"passes": "0 1 0" /* its origin names the Placement */} {
 		if got := j.of(name); got != want {
 			t.Errorf("%s was written (added modified deleted) %s, want %s", name, got, want)
 		}
@@ -127,21 +134,25 @@ func (s *site) goes(ctx context.Context, path string) error {
 }
 
 func namespace(name, target string) object {
-	return object{"apiVersion": "v1", "kind": "Namespace", "metadata": object{"name": name, "labels": object{"skerry.dev/target": target}}}
+	return object{"apiVersion": "v1", "kind": "Namespace",
+		"metadata": object{"name": name, "labels": object{"skerry.dev/target": target}}}
 }
 
 func placement(ns string) object {
 	return object{"apiVersion": "skerry.dev/v1alpha1", "kind": "Placement", "metadata": object{"name": ns}, "spec": object{
-		"objects": []any{object{"namespaces": []any{ns}, "names": []any{"comes"}}}, "targets": object{"names": []any{"site"}}}}
+		"objects": []any{object{"namespaces": []any{ns}, "names": []any{"comes", "passes"}}},
+		"targets": object{"names": []any{"site"}}}}
 }
 
 func configMap(name, value string) object {
-	return object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": name}, "data": object{"value": value}}
+	return object{"apiVersion": "v1", "kind": "ConfigMap", "metadata": object{"name": name},
+		"data": object{"value": value}}
 }
 
 func deployment(name string) object {
 	labels := object{"app": name}
-	return object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": name}, "spec": object{"replicas": 2,
-		"selector": object{"matchLabels": labels}, "template": object{"metadata": object{"labels": labels},
-			"spec": object{"containers": []any{object{"name": "app", "image": "registry.example.com/app:1"}}}}}}
+	return object{"apiVersion": "apps/v1", "kind": "Deployment", "metadata": object{"name": name},
+		"spec": object{"replicas": 2,
+			"selector": object{"matchLabels": labels}, "template": object{"metadata": object{"labels": labels},
+				"spec": object{"containers": []any{object{"name": "app", "image": "registry.example.com/app:1"}}}}}}
 }

@@ -39,7 +39,7 @@ func start(ctx context.Context, t *testing.T) *site {
 				p.Stop()
 			}
 			if p != nil && t.Failed() {
-				t.Logf("end of %s's log:\n%s", p.Name, drive.Tail(p.Log, 15))
+				t.Logf("end of %s's log:\n%s", p.Name, drive.Tail(p.Log, 100))
 			}
 		}
 		if out, err := s.Run(context.Background(), testenv, "down", "--all"); err != nil {
@@ -74,7 +74,8 @@ func (s *site) startCenter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.center, err = drive.Start(s.Dir, "center", env, s.Skerry, "center", "--data-dir", filepath.Join(s.Dir, "center"), "--listen", s.address)
+	s.center, err = drive.Start(s.Dir, "center", env, s.Skerry, "center", "--data-dir",
+		filepath.Join(s.Dir, "center"), "--listen", s.address)
 	if err != nil {
 		return err
 	}
@@ -91,8 +92,9 @@ func (s *site) startAgent(args ...string) error {
 		return err
 	}
 	s.points["agent"] = c
-	s.agent, err = drive.Start(s.Dir, "agent", env, s.Skerry, append([]string{"agent", "--data-dir", filepath.Join(s.Dir, "agent"),
-		"--parent", "https://" + s.address, "--name", "site", "--kubeconfig", s.edgeConfig}, args...)...)
+	s.agent, err = drive.Start(s.Dir, "agent", env, s.Skerry,
+		append([]string{"agent", "--data-dir", filepath.Join(s.Dir, "agent"),
+			"--parent", "https://" + s.address, "--name", "site", "--kubeconfig", s.edgeConfig}, args...)...)
 	return err
 }
 

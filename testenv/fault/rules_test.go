@@ -17,7 +17,8 @@ func TestFate(t *testing.T) {
 	}{
 		{"no rules", nil, "a", "b", 0, false},
 		{"everyone's delay counts once", Rules{{Host: Everyone, Direction: Both, Delay: 5}}, "a", "b", 5, false},
-		{"both ends' delays add up", Rules{{Host: "a", Direction: Both, Delay: 5}, {Host: "b", Direction: Both, Delay: 7}}, "a", "b", 12, false},
+		{"both ends' delays add up", Rules{{Host: "a", Direction: Both, Delay: 5},
+			{Host: "b", Direction: Both, Delay: 7}}, "a", "b", 12, false},
 		{"one way: what it sends", Rules{{Host: "a", Direction: Sent, Delay: 5}}, "a", "b", 5, false},
 		{"one way: not what it gets", Rules{{Host: "a", Direction: Sent, Delay: 5}}, "b", "a", 0, false},
 		{"another host's", Rules{{Host: "c", Direction: Both, Cut: true}}, "a", "b", 0, false},
@@ -88,7 +89,8 @@ func TestFlightKeepsTheOrderOfEqualDelays(t *testing.T) {
 }
 
 func TestEnds(t *testing.T) {
-	l := newLink(nil, map[netip.Addr]string{netip.MustParseAddr("10.203.1.2"): "a", netip.MustParseAddr("10.203.2.2"): "b"})
+	l := newLink(nil, map[netip.Addr]string{netip.MustParseAddr("10.203.1.2"): "a",
+		netip.MustParseAddr("10.203.2.2"): "b"})
 	header := make([]byte, 20)
 	header[0] = 0x45
 	copy(header[12:], []byte{10, 203, 1, 2})

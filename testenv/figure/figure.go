@@ -1,4 +1,12 @@
-// Package figure is how what was measured is printed: one JSON line a figure.
+// Package figure prints what was measured, one JSON line a figure.
+//
+//	took := []time.Duration{...}
+//	err := figure.Print(os.Stdout, figure.Line{Figure: "apply-p99", Unit: "ms", N: len(took),
+//		Value: figure.Percentile(took, 99), Floor: figure.Of(figure.Percentile(bare, 99))})
+//
+// A figure with a floor has their ratio, too: {"figure":"apply-p99","value":12,"floor":10,"ratio":1.2}.
+// A floor is the same measurement of something simpler in the same run, so that a slow machine changes
+// both.
 package figure
 
 import (
@@ -30,6 +38,9 @@ func Print(w io.Writer, f Line) error {
 		floor := round(*f.Floor)
 		ratio := round(f.Value / *f.Floor)
 		f.Floor, f.Ratio = &floor, &ratio
+	}
+	if f.Goal != nil {
+		f.Goal = Of(round(*f.Goal))
 	}
 	return json.NewEncoder(w).Encode(f)
 }

@@ -1,5 +1,12 @@
-// Package netns makes and removes named network namespaces and the virtual
-// cables between them, with the ip command. Names are those of "ip netns".
+// Package netns makes and removes named network namespaces, as "ip netns" does.
+//
+//  1. [Add] makes a namespace with its loopback up.
+//  2. [Connect] lays a cable, a veth pair with addresses of its own, between this machine and it. That
+//     is an [Uplink].
+//  3. Processes enter the namespace by its [File].
+//  4. [KillMembers] ends what still runs inside. [Remove] removes the cables and the namespace.
+//
+// It runs the ip command and needs root.
 package netns
 
 import (

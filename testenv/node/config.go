@@ -22,6 +22,7 @@ const (
 	proxyFile      = "proxy.yaml"
 	networkFile    = "cni-config/net.d/10-pods.conflist"
 	resolvFile     = "resolv.conf"
+	registryFile   = "registries/_default/hosts.toml"
 )
 
 // ImageNamespace is containerd's namespace of the images that pods run.
@@ -36,7 +37,7 @@ func (s Spec) writeConfig() error {
 	if err != nil {
 		return err
 	}
-	for _, file := range []string{containerdFile, kubeletFile, proxyFile, networkFile, resolvFile} {
+	for _, file := range []string{containerdFile, kubeletFile, proxyFile, networkFile, resolvFile, registryFile} {
 		data, err := s.render(filepath.Base(file), runc)
 		if err != nil {
 			return err
@@ -57,8 +58,8 @@ func (s Spec) render(file, runc string) ([]byte, error) {
 	var b bytes.Buffer
 	values := struct {
 		Spec
-		Runc, Socket, Resolv string
-	}{s, runc, ContainerdSocket, s.config(resolvFile)}
+		Runc, Socket, Resolv, Registries string
+	}{s, runc, ContainerdSocket, s.config(resolvFile), filepath.Dir(filepath.Dir(s.config(registryFile)))}
 	if err := templates.ExecuteTemplate(&b, file, values); err != nil {
 		return nil, fmt.Errorf("render %s: %w", file, err)
 	}

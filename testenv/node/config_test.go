@@ -66,7 +66,8 @@ func TestContainerdConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"sandbox = 'localhost/pause:1'", "BinaryName = '/usr/sbin/runc'", "restrict_oom_score_adj = true"} {
+	for _, want := range []string{"sandbox = 'localhost/pause:1'", "BinaryName = '/usr/sbin/runc'",
+		"restrict_oom_score_adj = true"} {
 		if !strings.Contains(string(data), want) {
 			t.Errorf("no line %s in\n%s", want, data)
 		}

@@ -21,6 +21,8 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -73,6 +75,9 @@ func Init(file string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
+	if err := raiseInotify(); err != nil {
+		return err
+	}
 	if err := spec.mount(); err != nil {
 		return fmt.Errorf("mount: %w", err)
 	}
@@ -86,6 +91,28 @@ func Init(file string) error {
 		return err
 	}
 	return spec.run(ctx)
+}
+
+// A node takes about 50 instances of inotify, and a machine that says nothing else gives its users 128.
+const (
+	inotifyFile      = "/proc/sys/fs/inotify/max_user_instances"
+	inotifyInstances = 2048
+)
+
+// raiseInotify gives the machine enough instances of inotify for several nodes. It never lowers them.
+func raiseInotify() error {
+	text, err := os.ReadFile(inotifyFile)
+	if err != nil {
+		return err
+	}
+	has, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		return fmt.Errorf("read %s: %w", inotifyFile, err)
+	}
+	if has >= inotifyInstances {
+		return nil
+	}
+	return os.WriteFile(inotifyFile, []byte(strconv.Itoa(inotifyInstances)), 0o644)
 }
 
 // run starts the programs, each when what it needs is there, and returns when

@@ -130,7 +130,8 @@ func TestSameInputSameBytes(t *testing.T) {
 }
 
 func TestMissingFileIsAnError(t *testing.T) {
-	err := Write(io.Discard, Image{Reference: "localhost/a:1", Files: []File{{Path: "/x", Source: filepath.Join(t.TempDir(), "none")}}})
+	err := Write(io.Discard, Image{Reference: "localhost/a:1",
+		Files: []File{{Path: "/x", Source: filepath.Join(t.TempDir(), "none")}}})
 	if !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}

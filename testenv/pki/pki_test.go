@@ -14,7 +14,8 @@ func TestIssuedCertificateServes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(ca.Issue("server", "kube-apiserver", []string{"group"}, "10.0.0.1", "kubernetes.default"), ca.WriteKey("other")); err != nil {
+	if err := errors.Join(ca.Issue("server", "kube-apiserver", []string{"group"}, "10.0.0.1",
+		"kubernetes.default"), ca.WriteKey("other")); err != nil {
 		t.Fatal(err)
 	}
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "server.crt"), filepath.Join(dir, "server.key"))
@@ -25,7 +26,8 @@ func TestIssuedCertificateServes(t *testing.T) {
 	if !roots.AppendCertsFromPEM(ca.CertificatePEM()) {
 		t.Fatal("no certificate in the authority's PEM")
 	}
-	for host, want := range map[string]bool{"10.0.0.1": true, "kubernetes.default": true, "10.0.0.2": false, "kubernetes": false} {
+	for host, want := range map[string]bool{"10.0.0.1": true, "kubernetes.default": true, "10.0.0.2": false,
+		"kubernetes": false} {
 		_, err := pair.Leaf.Verify(x509.VerifyOptions{Roots: roots, DNSName: host})
 		if (err == nil) != want {
 			t.Errorf("host %s: %v", host, err)

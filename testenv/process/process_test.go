@@ -72,7 +72,8 @@ func TestZombieIsNotAlive(t *testing.T) {
 func TestStartRecordStop(t *testing.T) {
 	table := Table{Dir: t.TempDir()}
 	log := filepath.Join(t.TempDir(), "log")
-	running, err := table.Start(Command{Role: "sleeper", Args: []string{"sh", "-c", "echo $GREETING; exec sleep 600"}, Env: []string{"GREETING=hello"}, Log: log})
+	running, err := table.Start(Command{Role: "sleeper",
+		Args: []string{"sh", "-c", "echo $GREETING; exec sleep 600"}, Env: []string{"GREETING=hello"}, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +105,8 @@ func TestStartRecordStop(t *testing.T) {
 func TestKillEndsWhatIgnoresTERM(t *testing.T) {
 	table := Table{Dir: t.TempDir()}
 	log := filepath.Join(t.TempDir(), "log")
-	running, err := table.Start(Command{Role: "deaf", Args: []string{"sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"}, Log: log})
+	running, err := table.Start(Command{Role: "deaf",
+		Args: []string{"sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done"}, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -28,8 +28,12 @@ func background(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	all := ts.Value(processesKey{}).(*processes)
 	name := args[0]
-	if all.find(name) != nil {
-		ts.Fatalf("process %s runs already", name)
+	if p := all.find(name); p != nil {
+		select {
+		case <-p.ended: // it has said why, and was about to
+		case <-time.After(endGrace):
+			ts.Fatalf("process %s runs already", name)
+		}
 	}
 	cmd, err := scriptCommand(ts, resolve(ts, args[1:]))
 	ts.Check(err)

@@ -2,6 +2,7 @@ package scenarios
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -32,7 +33,7 @@ func Compare(t *testing.T, dir string) {
 				env.Setenv("API", api)
 				return r.setup(env)
 			}
-			testscript.RunT(recorder{T: t, api: api, seen: seen}, params)
+			testscript.RunT(recorder{script: script{t}, api: api, seen: seen}, params)
 		})
 	}
 	t.Logf("\n%s", seen)
@@ -144,30 +145,27 @@ var namespaceLine = regexp.MustCompile(`(?m)^( +namespace: ).*$`)
 
 // recorder is a test as scripts want it, and keeps what became of them.
 type recorder struct {
-	*testing.T
+	script
 	api  string
 	seen *outcomes
 }
 
 // Run runs a script.
-func (r recorder) Run(name string, script func(testscript.T)) {
+func (r recorder) Run(name string, run func(testscript.T)) {
 	r.T.Run(name, func(t *testing.T) {
 		t.Cleanup(func() { r.seen.end(name, r.api, t) })
-		script(recorder{T: t, api: r.api, seen: r.seen})
+		run(recorder{script: script{t}, api: r.api, seen: r.seen})
 	})
 }
 
-// Verbose says whether the steps of scripts that succeed are logged.
-func (r recorder) Verbose() bool { return testing.Verbose() }
-
-// failed is the line with which a script's log tells where it failed.
-var failed = regexp.MustCompile(`(?m)^FAIL: (\S+):(\d+): (.*)$`)
+// failedAt is the line with which a script's log tells where it failed.
+var failedAt = regexp.MustCompile(`(?m)^FAIL: (\S+):(\d+): (.*)$`)
 
 // Log also keeps the step that failed.
 func (r recorder) Log(args ...any) {
 	r.Helper()
-	r.T.Log(args...)
-	if at := failed.FindStringSubmatch(fmt.Sprint(args...)); at != nil {
+	r.script.Log(args...)
+	if at := failedAt.FindStringSubmatch(fmt.Sprint(args...)); at != nil {
 		script := strings.TrimSuffix(filepath.Base(at[1]), ".txt")
 		r.seen.fail(script, r.api, fmt.Sprintf("%s: %s", at[2], stepAt(at[1], at[2])))
 	}
@@ -224,15 +222,10 @@ func (o *outcomes) end(script, api string, t *testing.T) {
 func (o *outcomes) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var scripts []string
-	for script := range o.steps {
-		scripts = append(scripts, script)
-	}
-	slices.Sort(scripts)
 	var text strings.Builder
 	table := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(table, "operator\t%s\t%s\n", onControl, onSpace)
-	for _, script := range scripts {
+	for _, script := range slices.Sorted(maps.Keys(o.steps)) {
 		fmt.Fprintf(table, "%s\t%s\t%s\n", script, o.steps[script][onControl], o.steps[script][onSpace])
 	}
 	if err := table.Flush(); err != nil {

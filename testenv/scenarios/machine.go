@@ -29,7 +29,7 @@ type machine struct {
 // machineCommand is the script command machine.
 func (r *runner) machineCommand(ts *testscript.TestScript, neg bool, args []string) {
 	if len(args) < 2 || neg && args[0] != "exec" {
-		ts.Fatalf("usage: machine boot NAME NETNS, machine reboot NAME, machine exec NAME COMMAND")
+		ts.Fatalf("usage: machine boot NAME NETNS, machine reboot|kill NAME, machine exec NAME COMMAND")
 	}
 	switch args[0] {
 	case "boot":
@@ -38,16 +38,29 @@ func (r *runner) machineCommand(ts *testscript.TestScript, neg bool, args []stri
 		}
 		bootMachine(ts, args[1], args[2])
 	case "reboot":
-		rebootMachine(ts, args[1])
+		rebootMachine(ts, args[1], func(m *machine) {
+			_ = m.command("systemctl reboot").Run() // the connection goes with the machine
+		})
+	case "kill":
+		rebootMachine(ts, args[1], func(m *machine) { _ = syscall.Kill(m.leader(), syscall.SIGKILL) })
 	case "exec":
 		cmd := machineOf(ts, args[1]).command(strings.Join(args[2:], " "))
 		err := ts.Exec(cmd.Path, cmd.Args[1:]...)
 		if (err == nil) == neg {
-			ts.Fatalf("machine exec %s: %v", args[1], err)
+			ts.Fatalf("machine exec %s: %v\n%s", args[1], err, machineOf(ts, args[1]).journal())
 		}
 	default:
 		ts.Fatalf("no machine command %q", args[0])
 	}
+}
+
+// journal returns the newest lines of Skerry's services on a machine.
+func (m *machine) journal() []byte {
+	out, err := m.command("journalctl --no-pager -n 60 -u 'skerry-*'").CombinedOutput()
+	if err != nil {
+		return fmt.Appendf(out, "journalctl: %v\n", err)
+	}
+	return out
 }
 
 // bootMachine boots a machine of files of its own over the shared tree, in a network namespace.
@@ -78,9 +91,9 @@ func startMachine(ts *testscript.TestScript, name, netns string) {
 	m.wait(ts)
 }
 
-// rebootMachine lets a machine stop by itself, and boots its files again. nspawn would do so itself,
-// but ends where /run is on a disk.
-func rebootMachine(ts *testscript.TestScript, name string) {
+// rebootMachine stops a machine and boots its files again. nspawn would do so itself, but ends where
+// /run is on a disk. A machine whose first process is killed loses all others at the same moment.
+func rebootMachine(ts *testscript.TestScript, name string, stop func(*machine)) {
 	p := ts.Value(processesKey{}).(*processes).find(name + "-console")
 	netns := ""
 	for _, arg := range p.cmd.Args {
@@ -88,7 +101,7 @@ func rebootMachine(ts *testscript.TestScript, name string) {
 			netns = after
 		}
 	}
-	_ = machineOf(ts, name).command("systemctl reboot").Run() // the connection goes with the machine
+	stop(machineOf(ts, name))
 	select {
 	case <-p.ended:
 	case <-time.After(bootTimeout):

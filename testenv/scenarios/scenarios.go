@@ -15,11 +15,17 @@
 //	site NAME=CLUSTER [FLAGS]       start an agent beside a shared cluster, until it is connected;
 //	                                the cluster's kubeconfig is in $NAME, in capitals
 //	space NAME [FLAGS]              create a space; NAME.kubeconfig is of a cluster-admin of it
+//	messages FILE                   run the commands of FILE, and look in what each says for its cause
+//	                                and the next step, as the file has them
 //	smalldisk DIRECTORY SIZE        make a directory that is a file system of its own, such as of 4m
 //	machine boot NAME NETNS         boot a Debian with systemd in a network namespace; /dist has the
 //	                                directory of $SKERRY_BIN
 //	machine reboot NAME             and wait until it has booted again
+//	machine kill NAME               the same after all its processes were killed at once
 //	machine exec NAME COMMAND       run a shell's command in it, as root
+//	page [@MACHINE] FILE[#SECTION] [FROM=TO...]
+//	                                run the commands of a page of packaging/docs, here or in a
+//	                                machine, with names and addresses replaced
 //	bg NAME COMMAND                 start a process; its output is in NAME.log
 //	bgstop NAME, bgkill NAME        end it with SIGTERM, with SIGKILL
 //
@@ -36,8 +42,8 @@
 // A script that uses a real cluster is skipped without root. Shared clusters start when the first
 // script uses them and are taken down after the last one; a script leaves nothing of its own in
 // them, which $NS, a name that no other script has, helps with. $CENTER and $OTHER are free
-// addresses for centers, $PORT and $PORT2 free ports for other servers. Processes end with their
-// script.
+// addresses for centers, $PORTS eight free ports for other servers, $PORT and $PORT2 the first two of
+// them. Processes end with their script.
 //
 // Tests import it; [Run] and [Compare] do nothing unless SKERRY_SCENARIOS=1.
 package scenarios
@@ -66,8 +72,14 @@ func Run(t *testing.T, dir string) {
 	// Every script has its subtest inside this one, so the clusters go when all
 	// scripts are done.
 	t.Run("script", func(t *testing.T) {
-		testscript.Run(t, r.params(dir))
+		params := r.params(dir)
+		params.Deadline, _ = t.Deadline()
+		testscript.RunT(script{t}, params)
 	})
+	// Just above the result of the test, where those look who see an extract of the output.
+	if summary := failed.summary(); summary != "" {
+		t.Log(summary)
+	}
 }
 
 // params are how scripts of a directory run.
@@ -90,6 +102,7 @@ func (r *runner) params(dir string) testscript.Params {
 			"space":       createSpace,
 			"smalldisk":   smallDisk,
 			"machine":     r.machineCommand,
+			"page":        r.runPage,
 			"bg":          background,
 			"bgstop":      endBackground(false),
 			"bgkill":      endBackground(true),
@@ -97,6 +110,7 @@ func (r *runner) params(dir string) testscript.Params {
 			"definitions": define,
 			"install":     install,
 			"operator":    startOperator,
+			"messages":    messages,
 		},
 	}
 }
@@ -210,7 +224,8 @@ func (r *runner) setup(env *testscript.Env) error {
 		}
 		env.Setenv(name, address)
 	}
-	for _, name := range []string{"PORT", "PORT2"} { // of other servers of the script's
+	var ports []string // of other servers of the script's
+	for range 8 {
 		address, err := drive.FreeAddress()
 		if err != nil {
 			return err
@@ -219,8 +234,11 @@ func (r *runner) setup(env *testscript.Env) error {
 		if err != nil {
 			return err
 		}
-		env.Setenv(name, port)
+		ports = append(ports, port)
 	}
+	env.Setenv("PORT", ports[0])
+	env.Setenv("PORT2", ports[1])
+	env.Setenv("PORTS", strings.Join(ports, " "))
 	env.Setenv("KUBECONFIG", "") // a script sets it, or says @CLUSTER
 	var variables []string
 	for _, v := range env.Vars {
@@ -231,6 +249,9 @@ func (r *runner) setup(env *testscript.Env) error {
 	env.Values[variablesKey{}] = &variables
 	env.Values[processesKey{}] = background
 	env.Values[testKey{}] = env.T()
+	if test, ok := env.T().(interface{ tellWarnings(dir string) }); ok {
+		env.Defer(func() { test.tellWarnings(env.WorkDir) })
+	}
 	env.Defer(background.end)
 	return nil
 }

@@ -8,6 +8,8 @@ import (
 	"testing"
 )
 
+func TestMain(m *testing.M) { os.Exit(Main(m)) }
+
 func TestScenarios(t *testing.T) { Run(t, "../testdata/script") }
 
 // TestOperators runs what needs operators of others, which take long to build: make operators.
@@ -44,6 +46,20 @@ func TestOutcomes(t *testing.T) {
 	want := "operator  control  space\na         ok       ok\nb         ok       3: first\n"
 	if got := seen.String(); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
+	}
+}
+
+func TestSummaryHasTheEndsOfOutputs(t *testing.T) {
+	seen := failures{texts: map[string]string{}, causes: map[string]string{}}
+	if got := seen.summary(); got != "" {
+		t.Errorf("nothing failed, but %q", got)
+	}
+	seen.fail("b", strings.Repeat("step\n", toldCause)+"cause")
+	seen.add("b", "a warning\n")
+	seen.fail("a", "cause")
+	want := "\n== a\ncause\n\n== b\n" + strings.Repeat("step\n", toldCause-1) + "cause\n"
+	if got := seen.summary(); got != want {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 
@@ -86,5 +102,16 @@ func TestMatches(t *testing.T) {
 		if got := matches(regexp.MustCompile("(?m)"+c.pattern), c.output); got != c.want {
 			t.Errorf("%q in %q: %v", c.pattern, c.output, got)
 		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	log := "level=INFO msg=a\nlevel=WARN msg=b\nlevel=ERROR msg=c\n" + strings.Repeat("level=WARN msg=d\n", toldWarnings-1)
+	want := "level=ERROR msg=c\n" + strings.Repeat("level=WARN msg=d\n", toldWarnings-1)
+	if got := warnings(log); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := warnings("level=INFO msg=a\n"); got != "" {
+		t.Errorf("nothing was warned of, but %q", got)
 	}
 }

@@ -27,7 +27,8 @@ func TestDeclared(t *testing.T) {
 	if got := chosen(d.Run, regexp.MustCompile("^b")); !slices.Equal(got, []string{"b c"}) {
 		t.Errorf("chosen: %q", got)
 	}
-	for _, x := range []struct{ existing, want string }{{"a,b c,d,s", ""}, {"a,b c,d,s,e", `"e" is a test of upstream that is not declared`},
+	for _, x := range []struct{ existing, want string }{{"a,b c,d,s", ""},
+		{"a,b c,d,s,e", `"e" is a test of upstream that is not declared`},
 		{"a,d,s", `"b c" is declared but is no test of upstream`}} {
 		got := ""
 		if err := d.Check(strings.Split(x.existing, ",")); err != nil {

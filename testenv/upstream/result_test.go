@@ -10,7 +10,8 @@ import (
 
 func TestRound(t *testing.T) {
 	r := &Round{Declared: 3}
-	r.add("s", []string{"a", "b", "c"}, []Result{{Test: "a", State: passed}, {Test: "b", State: "skipped"}, {Test: "x", State: passed}})
+	r.add("s", []string{"a", "b", "c"}, []Result{{Test: "a", State: passed}, {Test: "b", State: "skipped"},
+		{Test: "x", State: passed}})
 	if !slices.Equal(r.Passed, []int{1}) || len(r.NotPassed) != 2 || r.NotPassed[1].State != "no result" || r.complete() {
 		t.Errorf("%+v", r)
 	}

@@ -22,7 +22,8 @@ func TestRoundsAreCountedApart(t *testing.T) {
 		return path
 	}
 	program("ginkgo", `sed 's/.*/{"spec":"&","state":"passed"}/' "$SKERRY_CONFORMANCE_SPECS" >>"$SKERRY_CONFORMANCE_RESULTS"`)
-	if err := os.WriteFile(filepath.Join(dir, "specs.yaml"), []byte("run: [one, two, three]\nwithSite: [four]\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "specs.yaml"),
+		[]byte("run: [one, two, three]\nwithSite: [four]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	logs := filepath.Join(dir, "logs")
@@ -30,8 +31,9 @@ func TestRoundsAreCountedApart(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said strings.Builder
-	r := &run{Options: Options{Built: dir, Lists: dir, Procs: 1, Log: &said}, logs: logs, center: &drive.Center{Process: &drive.Process{Name: "center"}},
-		Site: drive.Site{Skerry: program("skerry", "exit 0"), Dir: dir}}
+	r := &run{Options: Options{Built: dir, Lists: dir, Procs: 1, Log: &said}, logs: logs,
+		center: &drive.Center{Process: &drive.Process{Name: "center"}},
+		Site:   drive.Site{Skerry: program("skerry", "exit 0"), Dir: dir}}
 	for _, spaces := range []int{1, 3} {
 		if err := r.specs(t.Context(), spaces); err != nil {
 			t.Fatal(err)
@@ -50,7 +52,8 @@ func TestRoundsAreCountedApart(t *testing.T) {
 	if !slices.EqualFunc(rounds, [][]int{{3}, {3, 3, 3}, {1}}, slices.Equal) {
 		t.Errorf("passed %v", rounds)
 	}
-	if lines := strings.Count(said.String(), " passed "); lines != 3+9+1 || strings.Count(said.String(), "  1/1 passed ") != 1 {
+	if lines := strings.Count(said.String(), " passed "); lines != 3+9+1 ||
+		strings.Count(said.String(), "  1/1 passed ") != 1 {
 		t.Errorf("%d lines:\n%s", lines, said.String())
 	}
 	if kept, err := os.ReadDir(logs); err != nil || len(kept) != 5 {

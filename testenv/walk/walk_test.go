@@ -72,15 +72,26 @@ func TestJudge(t *testing.T) {
 			j.behold("a", j.told("a"), nil)
 			j.late("a", j.missing("a", nil))
 		}, verdict{Untold: 1}},
-		"deleted, and no event told": {func(j *judge) { j.behold("a", j.told("a"), nil) }, verdict{Untold: 1, WronglyDeleted: 1}},
+		"deleted, and no event told": {func(j *judge) { j.behold("a", j.told("a"), nil) },
+			verdict{Untold: 1, WronglyDeleted: 1}},
 		"back, and no event told": {func(j *judge) {
-			j.behold("a", j.told("a"), map[string]shape{"walk-0/o-1": {exists: true, version: 2}, "walk-0/o-2": {exists: true, version: 1}})
+			j.behold("a", j.told("a"), map[string]shape{"walk-0/o-1": {exists: true, version: 2},
+				"walk-0/o-2": {exists: true, version: 1}})
 		}, verdict{Untold: 1, Resurrected: 1}},
 		"read before the last event": {func(j *judge) { j.behold("a", j.told("a")-1, nil) }, verdict{}},
-		"as it was told":             {func(j *judge) { j.behold("a", j.told("a"), map[string]shape{"walk-0/o-1": {exists: true, version: 2}}) }, verdict{}},
-		"late":                       {func(j *judge) { j.late("a", j.missing("a", map[string]int{"walk-0/o-1": 3})) }, verdict{Lost: 1}},
-		"left over":                  {func(j *judge) { j.late("a", j.missing("a", nil)) }, verdict{Resurrected: 1}},
-		"not wanted":                 {func(j *judge) { j.late("a", j.missing("a", map[string]int{"walk-0/o-1": 2})) }, verdict{}},
+		"as it was told": {func(j *judge) {
+			j.behold("a", j.told("a"),
+				map[string]shape{"walk-0/o-1": {exists: true, version: 2}})
+		}, verdict{}},
+		"late": {func(j *judge) {
+			j.late("a",
+				j.missing("a", map[string]int{"walk-0/o-1": 3}))
+		}, verdict{Lost: 1}},
+		"left over": {func(j *judge) { j.late("a", j.missing("a", nil)) }, verdict{Resurrected: 1}},
+		"not wanted": {func(j *judge) {
+			j.late("a",
+				j.missing("a", map[string]int{"walk-0/o-1": 2}))
+		}, verdict{}},
 	} {
 		j := newCase()
 		c.after(j)
@@ -101,7 +112,8 @@ func event(uid string, version int) []byte {
 }
 
 func eventAt(uid string, version, revision int) []byte {
-	return fmt.Appendf(nil, `{"metadata":{"namespace":"walk-0","name":"o-1","uid":%q,"resourceVersion":"%d"},"data":{"v":"%d"}}`, uid, revision, version)
+	return fmt.Appendf(nil,
+		`{"metadata":{"namespace":"walk-0","name":"o-1","uid":%q,"resourceVersion":"%d"},"data":{"v":"%d"}}`, uid, revision, version)
 }
 
 // TestWays: as long as a write has no answer, an object may be where it was and where it was to go.
@@ -120,7 +132,8 @@ func TestWays(t *testing.T) {
 	// the namespace to where that still is, and back.
 	m.namespaces[o.namespace], m.via[o.namespace] = "a", []string{"c"}
 	o.shape = shape{version: 2, exists: true}
-	if w := m.ways(o, []string{"a"}); !slices.Contains(w.come, "c") || !slices.Contains(w.leave, "a") || slices.Contains(w.leave, "b") {
+	if w := m.ways(o, []string{"a"}); !slices.Contains(w.come, "c") || !slices.Contains(w.leave, "a") ||
+		slices.Contains(w.leave, "b") {
 		t.Errorf("unpinned on the way: %+v", w)
 	}
 	o.pin = "a"
@@ -132,7 +145,8 @@ func TestWays(t *testing.T) {
 // TestPlan: the same seed plans the same cycles, and all faults are used up.
 func TestPlan(t *testing.T) {
 	plan := func(seed uint64) (cycles []cycle, partitions, kills int) {
-		p := &planner{random: rand.New(rand.NewPCG(seed, 0)), sites: []string{"a", "b", "c"}, spaces: []string{"walk-0"}, to: 100, partitions: 30, kills: 20}
+		p := &planner{random: rand.New(rand.NewPCG(seed, 0)), sites: []string{"a", "b", "c"},
+			spaces: []string{"walk-0"}, to: 100, partitions: 30, kills: 20}
 		for p.partitions+p.kills > 0 {
 			c := p.next()
 			for _, f := range c.faults {
@@ -177,7 +191,8 @@ func TestHealed(t *testing.T) {
 		}
 	}
 	as := map[string]time.Time{"a": at(21), "b": at(29), "c": at(19)}
-	for site, want := range map[string]time.Duration{"a": time.Second, "b": 9 * time.Second, "c": 0, noPartition: 9 * time.Second} {
+	for site, want := range map[string]time.Duration{"a": time.Second, "b": 9 * time.Second, "c": 0,
+		noPartition: 9 * time.Second} {
 		if got := took(as, at(20), site); got != want {
 			t.Errorf("%q took %s, want %s", site, got, want)
 		}

@@ -41,12 +41,17 @@ func (w *world) read(t testing.TB, bytes int) time.Duration {
 // ms. Both the multiplexer's windows and QUIC's have to grow for it.
 func TestFarLog(t *testing.T) {
 	const bytes = 12 << 20
-	w := newWorld(t, "far", log(bytes))
-	took := w.read(t, bytes)
-	t.Logf("%d MiB took %s", bytes>>20, took.Round(time.Millisecond))
-	if fixed := time.Duration(bytes/mux.Data.StreamWindow) * 100 * time.Millisecond; took > fixed*2/3 {
-		t.Errorf("%d bytes took %s; a window of 128 KiB takes %s", bytes, took, fixed)
+	near, far := newWorld(t, "quic", log(bytes)), newWorld(t, "far", log(bytes))
+	fixed := time.Duration(bytes/mux.Data.StreamWindow) * 100 * time.Millisecond
+	var took, without time.Duration
+	for range 5 { // a machine that has other things to do makes a log slower, never faster
+		took, without = far.read(t, bytes), near.read(t, bytes)
+		t.Logf("%d MiB took %s, over a near link %s", bytes>>20, took.Round(time.Millisecond), without.Round(time.Millisecond))
+		if took <= fixed*2/3+2*without {
+			return
+		}
 	}
+	t.Errorf("%d bytes took %s, and %s over a near link; a window of 128 KiB takes %s", bytes, took, without, fixed)
 }
 
 // BenchmarkLog reads a long log over each transport, beside a plain copy over TCP in the same run.

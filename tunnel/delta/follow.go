@@ -162,9 +162,12 @@ func (s *sender) write(items []wire.Item, through store.Position, partial bool) 
 	if n := len(items); n > 0 {
 		s.entryBytes = (3*s.entryBytes + len(payload)/n) / 4
 	}
-	s.inFlight.sent(
-		sentBatch{bytes: len(payload), through: through, cursor: s.at.cursor, partial: partial, at: time.Now()},
-	)
+	spans, err := s.trace(items)
+	if err != nil {
+		return err
+	}
+	s.inFlight.sent(sentBatch{bytes: len(payload), through: through, cursor: s.at.cursor, partial: partial,
+		at: time.Now(), spans: spans})
 	s.counter.batch(
 		traffic.Sent,
 		payload,

@@ -42,6 +42,7 @@ type sentBatch struct {
 	cursor  store.Cursor // of the sender, when it has sent everything up to it
 	partial bool
 	at      time.Time
+	spans   []Span // of its entries that are followed
 }
 
 func newInFlight(feed *store.Feed, o SendOptions, landed func()) *inFlight {
@@ -104,10 +105,16 @@ func (f *inFlight) late() {
 	}
 }
 
-// end stops the watch.
+// end stops the watch, and ends the spans of what is not acknowledged.
 func (f *inFlight) end() {
+	var spans []Span
+	defer func() { endSpans(spans, errUnacknowledged) }()
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for i := range f.batches {
+		spans = append(spans, f.batches[i].spans...)
+		f.batches[i].spans = nil
+	}
 	if f.over = true; f.alarm != nil {
 		f.alarm.Stop()
 	}
@@ -122,9 +129,11 @@ func (f *inFlight) ack(a wire.Ack) error {
 		return fmt.Errorf("%w: %d batches acknowledged, %d were sent", wire.ErrMalformed, a.Frames, len(f.batches))
 	}
 	var reached sentBatch
+	var spans []Span
 	whole := false
 	for _, b := range f.batches[:a.Frames] {
 		f.bytes -= b.bytes
+		spans = append(spans, b.spans...)
 		f.meter.Acknowledged(time.Since(b.at))
 		if !b.partial {
 			reached, whole = b, true
@@ -139,6 +148,7 @@ func (f *inFlight) ack(a wire.Ack) error {
 	full := f.full
 	f.full = false
 	f.mu.Unlock()
+	endSpans(spans, nil)
 	if full {
 		f.landed()
 	}

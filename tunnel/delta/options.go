@@ -5,6 +5,7 @@ import (
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/traffic"
+	"skerry.dev/skerry/tunnel/wire"
 )
 
 // SendOptions say how a sender sends. Down and Up return the ones that tiers use.
@@ -24,6 +25,8 @@ type SendOptions struct {
 	// Shared renders bodies once for several senders; PatchBytes is not used then. It must be nil
 	// for feeds of reports. It may be nil.
 	Shared *Shared
+	// Tracer follows entries that are sampled; nil follows none.
+	Tracer Tracer
 	// OnAck is called from the stream's reader when the receiver has durably stored a position.
 	OnAck func(store.Position)
 	// OnStalled is called on a goroutine of its own when a batch has waited long for its
@@ -62,6 +65,9 @@ type ReceiveOptions struct {
 	// changes again is a patch against one of them. Without it the copy would have to read and
 	// decompress that base. 0 keeps none.
 	RecentBytes int
+	// OnTraced is called for each entry that belongs to a trace, before the entry is stored. Nil asks
+	// the sender not to tell.
+	OnTraced func(k store.Key, ids wire.TraceIDs)
 	// Meter counts what is received; Purpose says what for. Both may be nil.
 	Meter   *traffic.Meter
 	Purpose func(store.Entry) traffic.Purpose

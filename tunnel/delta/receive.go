@@ -53,11 +53,12 @@ func admitted(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOpti
 			o.Meter,
 			o.Purpose,
 		},
-		log:     logger(o.Log),
-		onHold:  o.OnHold,
-		frames:  newInbound(commitBytes),
-		recent:  recent{limit: o.RecentBytes},
-		recheck: o.Recheck,
+		log:      logger(o.Log),
+		onHold:   o.OnHold,
+		frames:   newInbound(commitBytes),
+		recent:   recent{limit: o.RecentBytes},
+		recheck:  o.Recheck,
+		onTraced: o.OnTraced,
 	}
 	r.bodies, _ = sink.(bodies)
 	var base wire.Base
@@ -65,7 +66,8 @@ func admitted(ctx context.Context, stream Stream, sink store.Sink, o ReceiveOpti
 		base = r.base
 	}
 	r.decoder = wire.NewDecoder(compress.Default(), base)
-	resume := wire.Resume{Position: sink.Position(), Root: sink.Root(), Bases: base != nil, Short: true}
+	resume := wire.Resume{Position: sink.Position(), Root: sink.Root(), Bases: base != nil, Short: true,
+		Traces: o.OnTraced != nil}
 	if err := r.counter.write(stream, wire.TypeResume, resume.Encode()); err != nil {
 		return nil, r.finish(fmt.Errorf("send the position: %w", err))
 	}
@@ -128,6 +130,8 @@ type receiver struct {
 	checked   bool
 	comparing comparing
 	recheck   *Recheck
+	onTraced  func(store.Key, wire.TraceIDs) // nil: the sender does not tell
+	traces    []wire.Trace                   // of the next batch
 
 	pending map[store.Key]store.Entry // decoded, not stored yet; nil until a patch asks
 	recent  recent
@@ -188,6 +192,8 @@ func (r *receiver) frame(ctx context.Context, f frame) error {
 	switch f.kind {
 	case wire.TypeBatch:
 		return r.decode(f.payload)
+	case wire.TypeTrace:
+		return r.traced(f.payload)
 	case wire.TypeAsk:
 		r.counter.position(traffic.Received, f.payload)
 		if err := r.commit(ctx); err != nil {
@@ -210,6 +216,9 @@ func (r *receiver) decode(payload []byte) error {
 		len(entries),
 		func(i int) (store.Entry, int) { return entries[i], r.decoder.Size(i) },
 	)
+	if err := r.tellTraced(entries); err != nil {
+		return err
+	}
 	if r.pending != nil {
 		r.wait(entries)
 	}

@@ -291,9 +291,9 @@ func TestWhatLooksAlikeIsFound(t *testing.T) {
 				maps.Copy(all, changes)
 				again.set(all)
 				s := connect(t, again.Feed, sink, delta.Down(delta.LAN), pipe.Options{Latency: 10 * time.Millisecond})
-				time.Sleep(
-					20 * time.Millisecond,
-				) // the feed goes on while it is asked, so that its digest is not that of the beginning in the end
+				// The feed goes on while it is asked, so that its digest in the end is another one than
+				// at the beginning.
+				time.Sleep(20 * time.Millisecond)
 				again.set(map[store.Key]string{key(5000): body(1, 1)})
 				time.Sleep(time.Second)
 				wantEqual(t, again, sink)

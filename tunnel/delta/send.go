@@ -52,6 +52,7 @@ func begin(ctx context.Context, stream Stream, feed *store.Feed, o SendOptions) 
 		encoder: wire.NewEncoder(codec),
 		bases:   newBases(codec, o.PatchBytes),
 		shared:  o.Shared,
+		tracer:  o.Tracer,
 		patches: true,
 		terms:   o.Policy,
 		backlog: newBacklog(
@@ -151,6 +152,7 @@ type sender struct {
 	encoder     *wire.Encoder
 	bases       *bases
 	shared      *Shared // nil: bases
+	tracer      Tracer  // nil: none
 	patches     bool    // the receiver takes them
 	pace        pace
 	turn        turn
@@ -230,6 +232,15 @@ func (s *sender) answered(payload []byte) error {
 	}
 }
 
+// rules sends first what says how objects are rendered, though it may have changed last: a receiver
+// that was away would render older objects without it. The receiver stays where it is with it.
+func (s *sender) rules() {
+	if first := s.feed.Rules(s.at.told.Revision); len(first) > 0 {
+		s.at.reached = s.at.told
+		s.backlog.add(time.Now(), first...)
+	}
+}
+
 // start sends the feed's position, and finds what the receiver lacks.
 func (s *sender) start(ctx context.Context, resume wire.Resume) error {
 	head, root, cursor := s.feed.Snapshot()
@@ -254,6 +265,7 @@ func (s *sender) start(ctx context.Context, resume wire.Resume) error {
 	}
 	if !current {
 		s.at.cursor = s.feed.CursorAt(s.at.told.Revision)
+		s.rules()
 	}
 	return nil
 }

@@ -38,6 +38,12 @@ type Credentials struct {
 	bundle []byte
 }
 
+// HasJoined reports whether a directory holds a certificate of a site, sound or not.
+func HasJoined(dir string) bool {
+	_, err := os.Lstat(filepath.Join(dir, certFile))
+	return err == nil
+}
+
 // Load reads the credentials of a site that has joined. It returns ErrNotEnrolled when there are
 // none.
 func Load(dir string, clock *Clock) (*Credentials, error) {

@@ -37,6 +37,11 @@ var (
 		"the center has revoked this site; to let it back, at the center: skerry target release NAME; skerry token create; " +
 			"then start the agent once with --token-file",
 	)
+	// ErrUnknownSite is returned by Examine when the center has no site of this name and key.
+	ErrUnknownSite = errors.New(
+		"the center does not know this site: it was removed there, or joined anew from elsewhere, or the center's data " +
+			"is older than the join; to join again, at the center: skerry token create",
+	)
 	// ErrClock is matched by *ClockError.
 	ErrClock = errors.New("the clock is wrong")
 	// ErrName is returned when the center does not accept the site's name.
@@ -53,7 +58,8 @@ var (
 	)
 	// ErrNotEnrolled is returned by Load when the directory holds no credentials yet.
 	ErrNotEnrolled = errors.New(
-		"this site has not joined yet: a join token is needed once; make one at the center with: skerry token create",
+		"this site has not joined yet: a join token is needed once; make one at the center with skerry token create, " +
+			"and name its file with --token-file",
 	)
 )
 
@@ -98,7 +104,7 @@ func Refused(err error) bool {
 // codes are the errors of the center's answers on the wire.
 var codes = map[string]error{
 	"token-unknown": ErrTokenUnknown, "token-used": ErrTokenUsed, "token-expired": ErrTokenExpired, "name": ErrName,
-	"name-in-use": ErrNameInUse, "labels": ErrLabels, "revoked": ErrRevoked,
+	"name-in-use": ErrNameInUse, "labels": ErrLabels, "revoked": ErrRevoked, "site-unknown": ErrUnknownSite,
 }
 
 func codeOf(err error) string {

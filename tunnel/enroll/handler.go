@@ -29,6 +29,8 @@ type request struct {
 	Name    string            `json:"name"`
 	Labels  map[string]string `json:"labels,omitempty"`
 	CSR     []byte            `json:"csr"`
+	// Examine asks what would happen, without a secret whether the site is known still.
+	Examine bool `json:"examine,omitempty"`
 }
 
 // answer is the body of the center's answer.
@@ -37,10 +39,13 @@ type answer struct {
 	Message string `json:"message,omitempty"`
 	Chain   []byte `json:"chain,omitempty"`
 	Bundle  []byte `json:"bundle,omitempty"`
+	// Version of the center, for those who were examined and may come in.
+	Version string `json:"version,omitempty"`
 }
 
 // JoinRequest is what a site asks for with a token.
 type JoinRequest struct {
+	// TokenID is empty in an examination of a site that has joined.
 	TokenID    string
 	SecretHash string
 	Name       string
@@ -54,6 +59,12 @@ type HandlerConfig struct {
 	// certificate (PEM). It returns ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrName,
 	// ErrNameInUse or ErrLabels (wrapped) when it refuses; other errors are the center's own.
 	Redeem func(ctx context.Context, r JoinRequest) (chainPEM []byte, err error)
+	// Examine returns what Redeem would, and changes nothing. It costs what a refused join costs, and
+	// tells whoever has no token, and not the key of a site, nothing. Without a token it returns
+	// ErrRevoked or ErrUnknownSite for a site that is not let in. Nil refuses all.
+	Examine func(ctx context.Context, r JoinRequest) error
+	// Version of the center.
+	Version string
 	// Bundle is the PEM of the authorities that the site is to trust from now on.
 	Bundle func() []byte
 	// Knocked is called for a site that joined another center, or this one before it lost its data.
@@ -75,7 +86,7 @@ func Handler(cfg HandlerConfig) http.Handler {
 		}
 		if r.Method != http.MethodPost {
 			w.Header().Set("Allow", http.MethodPost)
-			http.Error(w, "POST only", http.StatusMethodNotAllowed)
+			http.Error(w, postOnly, http.StatusMethodNotAllowed)
 			return
 		}
 		if !limit.admits(r) {
@@ -84,8 +95,10 @@ func Handler(cfg HandlerConfig) http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
 		defer cancel()
-		chain, status, err := join(ctx, cfg, http.MaxBytesReader(w, r.Body, maxRequestBytes))
-		out := answer{Chain: chain, Bundle: cfg.Bundle()}
+		out, status, err := join(ctx, cfg, http.MaxBytesReader(w, r.Body, maxRequestBytes))
+		if out.Chain != nil {
+			out.Bundle = cfg.Bundle()
+		}
 		if err != nil {
 			out = answer{Code: codeOf(err), Message: err.Error()}
 			if status == http.StatusInternalServerError {
@@ -103,45 +116,57 @@ func Handler(cfg HandlerConfig) http.Handler {
 	})
 }
 
-func join(ctx context.Context, cfg HandlerConfig, body io.Reader) (chain []byte, status int, err error) {
+func join(ctx context.Context, cfg HandlerConfig, body io.Reader) (out answer, status int, err error) {
 	var req request
 	d := json.NewDecoder(body)
 	d.DisallowUnknownFields()
 	if err := d.Decode(&req); err != nil {
-		return nil, http.StatusBadRequest, err
+		return out, http.StatusBadRequest, err
 	}
 	if !name.MatchString(req.Name) {
-		return nil, http.StatusUnprocessableEntity, ErrName
+		return out, http.StatusUnprocessableEntity, ErrName
 	}
 	if len(req.Labels) > maxLabels {
-		return nil, http.StatusUnprocessableEntity, fmt.Errorf(
+		return out, http.StatusUnprocessableEntity, fmt.Errorf(
 			"%w: %d of them, at most %d",
 			ErrLabels,
 			len(req.Labels),
 			maxLabels,
 		)
 	}
-	if !isHex(req.TokenID, 4) || !isHex(req.Secret, 16) {
-		return nil, http.StatusForbidden, ErrTokenUnknown
+	joined := req.Examine && req.TokenID == "" && req.Secret == ""
+	if !joined && (!isHex(req.TokenID, 4) || !isHex(req.Secret, 16)) {
+		return out, http.StatusForbidden, ErrTokenUnknown
 	}
-	chain, err = cfg.Redeem(
-		ctx,
-		JoinRequest{
-			TokenID:    req.TokenID,
-			SecretHash: HashSecret(req.Secret),
-			Name:       req.Name,
-			Labels:     req.Labels,
-			CSR:        req.CSR,
-		},
-	)
+	r := JoinRequest{
+		TokenID:    req.TokenID,
+		SecretHash: HashSecret(req.Secret),
+		Name:       req.Name,
+		Labels:     req.Labels,
+		CSR:        req.CSR,
+	}
+	switch {
+	case !req.Examine:
+		out.Chain, err = cfg.Redeem(ctx, r)
+	case cfg.Examine == nil:
+		err = errors.ErrUnsupported
+	default:
+		err = cfg.Examine(ctx, r)
+		out.Version = cfg.Version
+	}
+	return out, statusOf(err), err
+}
+
+// statusOf returns the HTTP status of an answer to a join.
+func statusOf(err error) int {
 	switch {
 	case err == nil:
-		return chain, http.StatusOK, nil
+		return http.StatusOK
 	case errors.Is(err, ErrName) || errors.Is(err, ErrLabels):
-		return nil, http.StatusUnprocessableEntity, err
+		return http.StatusUnprocessableEntity
 	case codeOf(err) != "":
-		return nil, http.StatusForbidden, err
+		return http.StatusForbidden
 	default:
-		return nil, http.StatusInternalServerError, err
+		return http.StatusInternalServerError
 	}
 }

@@ -104,7 +104,7 @@ func (j joining) with(ctx context.Context, file string) (*Credentials, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := post(ctx, j.Dial, j.endpoint, j.token.Pin, body)
+	out, err := post(ctx, j.Dial, j.endpoint, pinned(j.token.Pin), body)
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +131,7 @@ func joinURL(parent string) (string, error) {
 
 // pinned trusts exactly the chains that end in the CA whose key has this pin, whatever name the
 // server is reached by.
-func pinned(pin string) func(tls.ConnectionState) (*x509.CertPool, error) {
+func pinned(pin string) rootsOf {
 	return func(s tls.ConnectionState) (*x509.CertPool, error) {
 		for _, c := range s.PeerCertificates[1:] {
 			if spkiPin(c) == pin && c.IsCA {
@@ -146,11 +146,11 @@ func pinned(pin string) func(tls.ConnectionState) (*x509.CertPool, error) {
 
 // post sends the request, and distinguishes the center's refusals from a wrong clock. It compares
 // clocks before it sends the token, because a token is good for one try.
-func post(ctx context.Context, dial Dial, endpoint, pin string, body []byte) (*answer, error) {
-	if err := compareClocks(ctx, dial, verifying(pinned(pin), whenever), endpoint); err != nil {
+func post(ctx context.Context, dial Dial, endpoint string, roots rootsOf, body []byte) (*answer, error) {
+	if err := compareClocks(ctx, dial, verifying(roots, whenever), endpoint); err != nil {
 		return nil, err
 	}
-	client, done := clientFor(dial, verifying(pinned(pin), byMachine))
+	client, done := clientFor(dial, verifying(roots, byMachine))
 	defer done()
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, endpoint, bytes.NewReader(body))
 	if err != nil {

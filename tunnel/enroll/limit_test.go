@@ -97,8 +97,8 @@ func FuzzJoin(f *testing.F) {
 			}
 			return []byte("chain"), nil
 		}}
-		chain, status, err := join(t.Context(), cfg, strings.NewReader(string(body)))
-		if (err == nil) != (status == http.StatusOK) || (len(chain) > 0) != (got == 1) {
+		out, status, err := join(t.Context(), cfg, strings.NewReader(string(body)))
+		if (err == nil) != (status == http.StatusOK) || (len(out.Chain) > 0) != (got == 1) {
 			t.Errorf("HTTP %d, %v, redeemed %d times", status, err, got)
 		}
 	})

@@ -43,14 +43,14 @@ func byMachine(time.Time) []time.Time { return []time.Time{time.Now()} }
 // connection, and not its name. A center is reached by many names; its authority says who it is.
 // The chain must be valid at one of the times that it is told for the certificate's beginning.
 func verifying(
-	rootsOf func(tls.ConnectionState) (*x509.CertPool, error),
+	roots rootsOf,
 	timesOf func(notBefore time.Time) []time.Time,
 ) *tls.Config {
 	return &tls.Config{
 		MinVersion:         tls.VersionTLS13,
 		InsecureSkipVerify: true, // VerifyConnection verifies
 		VerifyConnection: func(s tls.ConnectionState) error {
-			roots, err := rootsOf(s)
+			pool, err := roots(s)
 			if err != nil {
 				return err
 			}
@@ -59,7 +59,7 @@ func verifying(
 				between.AddCert(c)
 			}
 			for _, at := range timesOf(leaf.NotBefore) {
-				_, err = leaf.Verify(x509.VerifyOptions{Roots: roots, Intermediates: between, CurrentTime: at,
+				_, err = leaf.Verify(x509.VerifyOptions{Roots: pool, Intermediates: between, CurrentTime: at,
 					KeyUsages: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}})
 				var invalid x509.CertificateInvalidError
 				if !errors.As(err, &invalid) || invalid.Reason != x509.Expired {

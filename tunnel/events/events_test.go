@@ -67,13 +67,19 @@ func TestPlaces(t *testing.T) {
 		notes map[string]string
 		want  []exchange.Place
 	}{
-		"nowhere":        {"Deployment", nil, nil},
-		"placed":         {"Deployment", map[string]string{exchange.Targets: "oslo,paris"}, at(exchange.Place{Target: "oslo", Pod: "app", Origin: "here"}, exchange.Place{Target: "paris", Pod: "app", Origin: "here"})},
-		"a placed pod":   {"Pod", map[string]string{exchange.Targets: "oslo"}, at(exchange.Place{Target: "oslo", Pod: "app", Origin: "here"})},
-		"a mirrored pod": {"Pod", map[string]string{exchange.ReportedFrom: "oslo", exchange.ReportedAs: "a", exchange.ReportedUID: "u", exchange.Targets: "paris"}, at(exchange.Place{Target: "oslo", Pod: "a", UID: "u"})},
-		"not known yet":  {"Pod", map[string]string{exchange.ReportedFrom: "oslo"}, nil},
-		"a mirror":       {"ReplicaSet", map[string]string{exchange.ReportedFrom: "oslo", exchange.ReportedAs: "a"}, at(exchange.Place{Target: "oslo", Pod: "a"})},
-		"of its name":    {"Job", map[string]string{exchange.ReportedFrom: "oslo"}, at(exchange.Place{Target: "oslo", Pod: "app"})},
+		"nowhere": {"Deployment", nil, nil},
+		"placed": {"Deployment", map[string]string{exchange.Targets: "oslo,paris"},
+			at(exchange.Place{Target: "oslo", Pod: "app", Origin: "here"},
+				exchange.Place{Target: "paris", Pod: "app", Origin: "here"})},
+		"a placed pod": {"Pod", map[string]string{exchange.Targets: "oslo"},
+			at(exchange.Place{Target: "oslo", Pod: "app", Origin: "here"})},
+		"a mirrored pod": {"Pod", map[string]string{exchange.ReportedFrom: "oslo", exchange.ReportedAs: "a",
+			exchange.ReportedUID: "u", exchange.Targets: "paris"}, at(exchange.Place{Target: "oslo", Pod: "a", UID: "u"})},
+		"not known yet": {"Pod", map[string]string{exchange.ReportedFrom: "oslo"}, nil},
+		"a mirror": {"ReplicaSet", map[string]string{exchange.ReportedFrom: "oslo",
+			exchange.ReportedAs: "a"}, at(exchange.Place{Target: "oslo", Pod: "a"})},
+		"of its name": {"Job", map[string]string{exchange.ReportedFrom: "oslo"},
+			at(exchange.Place{Target: "oslo", Pod: "app"})},
 	} {
 		var got []exchange.Place
 		for _, p := range Places(c.kind, "app", "here", c.notes) {
@@ -123,7 +129,9 @@ func TestList(t *testing.T) {
 		t.Errorf("%q of %q, want %q", names, got.Sites, want)
 	}
 	const only = ": only the events that it has reported are shown: "
-	for i, text := range []string{"away" + only + "site away is away", "broken" + only + "the answer is not", "large" + only + "the answer is not as it has to be: site large has sent more than 128 KiB", "moved" + only + "site moved: it answers with code 302",
+	for i, text := range []string{"away" + only + "site away is away", "broken" + only + "the answer is not",
+		"large" + only + "the answer is not as it has to be: site large has sent more than 128 KiB",
+		"moved" + only + "site moved: it answers with code 302",
 		"refuses" + only + "site refuses does not allow this", "site oslo: the latest 2 of 3 events are shown"} {
 		if i >= len(got.Lacks) || !strings.HasPrefix(got.Lacks[i], text) {
 			t.Errorf("lacks %q, want %q at %d", got.Lacks, text, i)
@@ -136,10 +144,11 @@ func TestList(t *testing.T) {
 
 // TestTime: a list waits 3 s at most, at a lower tier less, and has what came until then.
 func TestTime(t *testing.T) {
-	all := sites{"oslo": says(200, happened("a")), "slow": func(ctx context.Context, _ *exchange.Request) (*http.Response, error) {
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	}}
+	all := sites{"oslo": says(200, happened("a")),
+		"slow": func(ctx context.Context, _ *exchange.Request) (*http.Response, error) {
+			<-ctx.Done()
+			return nil, context.Cause(ctx)
+		}}
 	for _, within := range []time.Duration{time.Hour, 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), within)
@@ -147,7 +156,8 @@ func TestTime(t *testing.T) {
 			begun := time.Now()
 			got := List(ctx, all, from, []Place{pod("slow"), pod("oslo")})
 			if took := time.Since(begun); took != min(listTime, within*3/4) || len(got.Events) != 1 ||
-				!slices.Equal(got.Lacks, []string{"slow: only the events that it has reported are shown: it has not answered in time"}) {
+				!slices.Equal(got.Lacks,
+					[]string{"slow: only the events that it has reported are shown: it has not answered in time"}) {
 				t.Errorf("%d events after %s, lacks %q", len(got.Events), took, got.Lacks)
 			}
 		})
@@ -170,7 +180,8 @@ func TestPlacesBound(t *testing.T) {
 
 // TestFit: what a cluster may say fits into an answer.
 func TestFit(t *testing.T) {
-	e := Event{Name: "a", Type: "", Reason: strings.Repeat("r", 300), Message: strings.Repeat("é", 700) + "\xff", Count: 0}.Fit()
+	e := Event{Name: "a", Type: "", Reason: strings.Repeat("r", 300),
+		Message: strings.Repeat("é", 700) + "\xff", Count: 0}.Fit()
 	if err := e.check(); err != nil {
 		t.Error(err)
 	}
@@ -178,12 +189,15 @@ func TestFit(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	for what, wrong := range map[string]string{
-		"no list": `[]`, "another kind": `{"kind":"EventList"}`, "no name": `{"kind":"SkerryEvents","items":[{"type":"Normal","count":1}]}`,
+		"no list": `[]`, "another kind": `{"kind":"EventList"}`,
+		"no name":      `{"kind":"SkerryEvents","items":[{"type":"Normal","count":1}]}`,
 		"another type": `{"kind":"SkerryEvents","items":[{"name":"a","type":"Loud","count":1}]}`,
 		"no count":     `{"kind":"SkerryEvents","items":[{"name":"a","type":"Normal"}]}`,
-		"a long text":  `{"kind":"SkerryEvents","items":[{"name":"a","type":"Normal","count":1,"message":"` + strings.Repeat("a", 1025) + `"}]}`,
-		"a long word":  `{"kind":"SkerryEvents","items":[{"name":"a","type":"Normal","count":1,"reason":"` + strings.Repeat("a", 254) + `"}]}`,
-		"too many":     happened(slices.Repeat([]string{"a"}, MaxEvents+1)...),
+		"a long text": `{"kind":"SkerryEvents","items":[{"name":"a","type":"Normal","count":1,"message":"` +
+			strings.Repeat("a", 1025) + `"}]}`,
+		"a long word": `{"kind":"SkerryEvents","items":[{"name":"a","type":"Normal","count":1,"reason":"` +
+			strings.Repeat("a", 254) + `"}]}`,
+		"too many": happened(slices.Repeat([]string{"a"}, MaxEvents+1)...),
 	} {
 		if all, err := Decode([]byte(wrong)); !errors.Is(err, exchange.ErrAnswer) {
 			t.Errorf("%s: %+v, %v", what, all, err)

@@ -2,9 +2,11 @@ package exchange
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"strings"
 )
 
@@ -13,6 +15,7 @@ const (
 	Claims      = "persistentvolumeclaims"
 	Jobs        = "jobs.batch"
 	ReplicaSets = "replicasets.apps"
+	Devices     = "resourceclaims.resource.k8s.io"
 )
 
 // born are their groups and plurals.
@@ -21,6 +24,7 @@ var born = map[string]*[2]string{
 		"",
 		"persistentvolumeclaims",
 	}, Jobs: {"batch", "jobs"}, ReplicaSets: {"apps", "replicasets"},
+	Devices: {"resource.k8s.io", "resourceclaims"},
 }
 
 // Kind returns the API group and the plural of what the request is about. All are served as v1.
@@ -31,12 +35,14 @@ func (r *Request) Kind() (group, plural string) {
 	return "", "pods"
 }
 
-// Changes is what becomes of the metadata of an object that was born at a site. Conditions go
-// alone: they are of a Pod's status.
+// Changes is what becomes of the metadata of an object that was born at a site, and of the size of a
+// claim. Conditions go alone: they are of a Pod's status.
 type Changes struct {
 	// Labels and Annotations that get a value, or that are taken off: nil.
 	Labels      map[string]*string `json:"labels,omitempty"`
 	Annotations map[string]*string `json:"annotations,omitempty"`
+	// Storage is the quantity that a claim requests from now on. Empty leaves it as it is.
+	Storage string `json:"storage,omitempty"`
 	// Conditions that a Pod's spec.readinessGates name.
 	Conditions []Condition `json:"conditions,omitempty"`
 }
@@ -64,15 +70,18 @@ func (r *Request) Change() (*Changes, error) {
 	if _, err := decoder.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%w: something follows its changes", ErrRequest)
 	}
-	metadata := len(c.Labels) + len(c.Annotations)
-	if (metadata > 0) == (len(c.Conditions) > 0) {
+	object := len(c.Labels)+len(c.Annotations) > 0 || c.Storage != ""
+	if object == (len(c.Conditions) > 0) {
 		return nil, fmt.Errorf("%w: it changes either metadata or conditions", ErrRequest)
+	}
+	if c.Storage != "" && (r.Resource != Claims || !sizeForm.MatchString(c.Storage)) {
+		return nil, fmt.Errorf("%w: the size %.40q for %s", ErrRequest, c.Storage, cmp.Or(r.Resource, "pods"))
 	}
 	if len(c.Conditions) > 0 && r.Resource != "" {
 		return nil, fmt.Errorf("%w: conditions of %s", ErrRequest, r.Resource)
 	}
-	if metadata > 0 && r.Origin != "" {
-		return nil, fmt.Errorf("%w: it changes the metadata of what was placed", ErrRequest)
+	if object && r.Origin != "" {
+		return nil, fmt.Errorf("%w: it changes what was placed", ErrRequest)
 	}
 	for _, part := range []map[string]*string{c.Labels, c.Annotations} {
 		for name := range part {
@@ -83,6 +92,9 @@ func (r *Request) Change() (*Changes, error) {
 	}
 	return c, nil
 }
+
+// sizeForm is a quantity as Kubernetes writes it. It is bounded, so that reading one costs little.
+var sizeForm = regexp.MustCompile(`^[0-9]{1,20}(\.[0-9]{1,9})?(m|k|[MGTPE]|[KMGTPE]i|e[0-9]{1,2})?$`)
 
 // IsSkerryKey reports whether the key of a label or an annotation is of skerry.dev or of a domain
 // below it.

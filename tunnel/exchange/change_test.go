@@ -31,8 +31,16 @@ func TestChange(t *testing.T) {
 		"a mark below":              {"", "", `{"annotations":{"a.skerry.dev/x":"y"}}`, false},
 		"another resource":          {"secrets", "", `{"labels":{"a":"b"}}`, false},
 		"too much":                  {"", "", large, false},
+		"the size of a claim":       {Claims, "", `{"storage":"2Gi"}`, true},
+		"that and a label":          {Claims, "", `{"storage":"1500m","labels":{"a":"b"}}`, true},
+		"a size in exponents":       {Claims, "", `{"storage":"12e6"}`, true},
+		"an absurd exponent":        {Claims, "", `{"storage":"1e999999999"}`, false},
+		"a negative size":           {Claims, "", `{"storage":"-1Gi"}`, false},
+		"the size of a Pod":         {"", "", `{"storage":"2Gi"}`, false},
+		"the size of what is there": {Claims, "o-1", `{"storage":"2Gi"}`, false},
 	} {
-		r := &Request{Space: "shop", Namespace: "web", Pod: "a", UID: "u-1", Verb: Change, Resource: c.resource, Body: []byte(c.body)}
+		r := &Request{Space: "shop", Namespace: "web", Pod: "a", UID: "u-1", Verb: Change, Resource: c.resource,
+			Body: []byte(c.body)}
 		if c.origin != "" {
 			r.UID, r.Origin = "", c.origin
 		}

@@ -33,7 +33,7 @@ func get(t *testing.T, url string) (int, string) {
 // Both halves of a relay register the same collectors in one process.
 func TestPartsAreToldApart(t *testing.T) {
 	defer http.DefaultTransport.(*http.Transport).CloseIdleConnections()
-	r := metrics.New()
+	r := metrics.New(metrics.Build{Version: "1.2.3", Revision: "abc"})
 	for _, part := range []string{"center", "uplink"} {
 		c := prometheus.NewCounter(prometheus.CounterOpts{Name: "skerry_things_total", Help: "Things."})
 		c.Add(float64(len(part)))

@@ -29,7 +29,8 @@ func TestChildrenTakeHalfOfABudget(t *testing.T) {
 // Every stream of a connection may be as large as it can grow, and nobody waits for another; the
 // sum is an int on every machine.
 func TestTheWindowsOfAllStreamsFit(t *testing.T) {
-	if all := Data.ChildStreams*Data.MaxChildWindow + Data.ParentStreams*Data.MaxStreamWindow; all > Data.ConnectionWindow ||
+	if all := Data.ChildStreams*Data.MaxChildWindow +
+		Data.ParentStreams*Data.MaxStreamWindow; all > Data.ConnectionWindow ||
 		int64(all) > 1<<31-1 {
 		t.Errorf("all windows are %d, the connection's %d", all, Data.ConnectionWindow)
 	}

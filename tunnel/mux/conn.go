@@ -35,6 +35,8 @@ type Options struct {
 	Transport string
 	// RTT is the round trip as it was measured while dialling, 0 where it is not known.
 	RTT time.Duration
+	// OnHeartbeat is called with the round trip of each heartbeat. It must not wait. It may be nil.
+	OnHeartbeat func(took time.Duration)
 	// Budget bounds the windows of all connections that share it; nil does not.
 	Budget *Budget
 	// Meter counts each frame as traffic.Streams; nil counts nothing.
@@ -68,7 +70,8 @@ type Conn struct {
 	pong     bool           // a ping is to be answered
 	paying   bool           // somebody writes debts, resets and pong
 	heard    time.Time
-	pinged   time.Time
+	pinged   time.Time // when this side has asked the last time
+	asked    time.Time // when it has sent the ping that is answered next; zero when none is
 	rtt      time.Duration
 	every    time.Duration // see KeepAlive
 	alive    *time.Timer   // nil where this side does not ask

@@ -102,7 +102,8 @@ func TestHostileChild(t *testing.T) {
 	}
 }
 
-// Streams for which there is no memory, in the half of children, are reset, one by one, and what comes on them is dropped.
+// Streams for which there is no memory, in the half of children, are reset, one by one, and what
+// comes on them is dropped.
 func TestNoMemoryForStreams(t *testing.T) {
 	var says []byte
 	for i := range 5 {

@@ -77,7 +77,7 @@ func (c *Conn) takeLocked(f frame) error {
 	case framePing:
 		c.pong = true
 	case framePong:
-		c.rtt = time.Since(c.pinged)
+		c.answeredLocked()
 	case frameCredit:
 		return c.takeCreditLocked(f)
 	case frameEnd, frameReset:
@@ -95,6 +95,18 @@ func (c *Conn) takeLocked(f frame) error {
 		c.settleLocked(s)
 	}
 	return nil
+}
+
+// answeredLocked measures the round trip of a ping. An answer to none, or to a second one that was
+// sent before the first was answered, measures nothing. c.mu must be held.
+func (c *Conn) answeredLocked() {
+	if c.asked.IsZero() {
+		return
+	}
+	c.rtt, c.asked = time.Since(c.asked), time.Time{}
+	if c.OnHeartbeat != nil {
+		c.OnHeartbeat(c.rtt)
+	}
 }
 
 // findLocked returns the stream that a frame is for; nil is one that has ended. Streams may be used

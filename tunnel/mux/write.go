@@ -130,6 +130,9 @@ func (c *Conn) keepAlive() {
 func (c *Conn) Ping() error {
 	c.mu.Lock()
 	c.pinged = time.Now()
+	if c.asked.IsZero() {
+		c.asked = c.pinged
+	}
 	c.mu.Unlock()
 	return c.write(frame{kind: framePing}, nil)
 }

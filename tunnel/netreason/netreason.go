@@ -1,5 +1,13 @@
-// Package netreason says in a few words why nobody was reached: what a person at a terminal, or in
-// a log, needs of an error of the net package.
+// Package netreason says in a few words why an address was not reached.
+//
+// An error of package net names sockets and system calls. A person needs the reason alone:
+//
+//	_, err := net.Dial("tcp", "center.example:7443")
+//	if why, ok := netreason.Of(err); ok {
+//		return fmt.Errorf("center.example:7443 is not reached: %s", why) // "connection refused"
+//	}
+//
+// An error of who answered, such as one of TLS or HTTP, has no such reason.
 package netreason
 
 import (

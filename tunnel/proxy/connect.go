@@ -14,8 +14,15 @@ import (
 	"time"
 )
 
-// ErrCredentials is returned when the proxy wants credentials, or others.
-var ErrCredentials = errors.New("the proxy does not let this site through without the right credentials")
+// Errors of a connection through a proxy.
+var (
+	// ErrCredentials is returned when the proxy wants credentials, or others.
+	ErrCredentials = errors.New("the proxy does not let this site through without the right credentials")
+	// ErrUnreachable is returned when the proxy itself is not reached.
+	ErrUnreachable = errors.New("reach the proxy")
+	// ErrDenied is returned when the proxy does not connect to that address.
+	ErrDenied = errors.New("the proxy does not connect there")
+)
 
 // maxAnswer bounds the head of a proxy's answer.
 const maxAnswer = 16 << 10
@@ -24,7 +31,7 @@ const maxAnswer = 16 << 10
 func connect(ctx context.Context, u *url.URL, config *tls.Config, address string) (net.Conn, error) {
 	conn, err := dialProxy(ctx, u, config)
 	if err != nil {
-		return nil, fmt.Errorf("reach the proxy %s: %w", u.Redacted(), err)
+		return nil, fmt.Errorf("%w %s: %w", ErrUnreachable, u.Redacted(), err)
 	}
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	through, err := ask(conn, u, address)
@@ -106,12 +113,13 @@ func refusal(r *http.Response, u *url.URL, address string) error {
 		)
 	case r.StatusCode == http.StatusForbidden:
 		return fmt.Errorf(
-			"the proxy %s does not allow connections to %s (HTTP 403); allow CONNECT to it "+
+			"%w: %s does not allow connections to %s (HTTP 403); allow CONNECT to it "+
 				"there, or name the center in NO_PROXY",
+			ErrDenied,
 			u.Redacted(),
 			address,
 		)
 	default:
-		return fmt.Errorf("the proxy %s could not connect to %s: HTTP %s", u.Redacted(), address, r.Status)
+		return fmt.Errorf("%w: %s could not connect to %s: HTTP %s", ErrDenied, u.Redacted(), address, r.Status)
 	}
 }

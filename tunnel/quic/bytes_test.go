@@ -315,7 +315,13 @@ func TestBytes(t *testing.T) {
 	time.Sleep(1100 * time.Millisecond)
 	count("new pod, alone", 700, 1, reported, inbox, func() { reported.set(podKey(1), podReport(1, 0)) })
 	time.Sleep(100 * time.Millisecond)
-	count("pod status update, alone", 400, 1, reported, inbox, func() { reported.set(podKey(1), podReport(1, 2)) })
+	const alone = "pod status update, alone"
+	least = math.MaxInt
+	for i := range 5 {
+		least = min(least, measure(alone, 1, reported, inbox, func() { reported.set(podKey(1), podReport(1, 1+i%2)) }))
+		time.Sleep(100 * time.Millisecond)
+	}
+	hold(alone, least, 400)
 	count("rolling update of 50 pods, 150 updates", 110, 150, reported, inbox, func() {
 		for i := range 50 {
 			for step := range 3 {

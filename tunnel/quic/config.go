@@ -60,8 +60,8 @@ func parentConfig() *quicgo.Config {
 	return c
 }
 
-// wantBuffer is the size of the kernel's UDP buffers that a busy center needs.
-const wantBuffer = 2 << 20
+// WantBuffer is the size of the kernel's UDP buffers that a busy center needs.
+const WantBuffer = 2 << 20
 
 // growBuffers asks the kernel for larger UDP buffers. If it refuses, bursts of packets are lost and
 // sent again. That is slower, and is logged once.
@@ -70,12 +70,12 @@ func growBuffers(conn net.PacketConn, log *slog.Logger) {
 	if !ok {
 		return
 	}
-	readErr, writeErr := u.SetReadBuffer(wantBuffer), u.SetWriteBuffer(wantBuffer)
+	readErr, writeErr := u.SetReadBuffer(WantBuffer), u.SetWriteBuffer(WantBuffer)
 	if readErr != nil || writeErr != nil {
 		log.Warn(
 			"the kernel's UDP buffers are small; raise them with: sysctl -w net.core.rmem_max=7500000 net.core.wmem_max=7500000",
 			"want",
-			wantBuffer,
+			WantBuffer,
 			"readErr",
 			readErr,
 			"writeErr",

@@ -29,7 +29,10 @@ type DialConfig struct {
 	// OnWake is called for each wake-up of the parent beside the connection, see Listener.Wake, by
 	// the goroutine that reads the socket. It must not wait. It may be nil.
 	OnWake func(datagram []byte)
-	Log    *slog.Logger
+	// OnHeartbeat is called with the round trip of each heartbeat beside the connection that was
+	// answered, by the goroutine that reads the socket. It must not wait. It may be nil.
+	OnHeartbeat func(took time.Duration)
+	Log         *slog.Logger
 }
 
 // Dial opens a connection to a parent at HOST:PORT. The connection has a socket of its own, which
@@ -53,10 +56,9 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (tunnel.Conn, err
 
 // dialOver dials over a socket, which ends with the last connection over it.
 func dialOver(ctx context.Context, packet net.PacketConn, remote net.Addr, cfg DialConfig) (*conn, error) {
-	b := newHeartbeat(
-		cfg.OnWake,
-		func(datagram []byte) { _, _ = packet.WriteTo(datagram, remote) },
-	) // lost like any other when it fails
+	b := newHeartbeat(cfg, func(datagram []byte) {
+		_, _ = packet.WriteTo(datagram, remote) // lost like any other when it fails
+	})
 	ctx, answered, stop := withPatience(ctx, cfg.Patience)
 	defer stop()
 	transport := &quicgo.Transport{Conn: beside(packet, b.receive, func() {

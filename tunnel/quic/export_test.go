@@ -19,8 +19,8 @@ func Packets(c tunnel.Conn) (sent, received uint64) {
 }
 
 // DialOver is Dial over a socket that a test has made.
-func DialOver(ctx context.Context, socket net.PacketConn, to net.Addr, config *tls.Config) (tunnel.Conn, error) {
-	return dialOver(ctx, socket, to, DialConfig{TLS: config})
+func DialOver(ctx context.Context, socket net.PacketConn, to net.Addr, cfg DialConfig) (tunnel.Conn, error) {
+	return dialOver(ctx, socket, to, cfg)
 }
 
 // The sizes of heartbeats.

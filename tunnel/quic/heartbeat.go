@@ -28,16 +28,18 @@ const (
 type heartbeat struct {
 	wake    func(datagram []byte)
 	send    func(datagram []byte)
-	answers chan bool // of the last question: whether something is to cross within the connection
+	took    func(time.Duration) // see DialConfig.OnHeartbeat
+	answers chan bool           // of the last question: whether something is to cross within the connection
 
 	mu       sync.Mutex
 	conn     *conn
-	counter  uint32 // of the last question
+	counter  uint32    // of the last question
+	asked    time.Time // when the last question was sent
 	answered bool
 }
 
-func newHeartbeat(wake, send func(datagram []byte)) *heartbeat {
-	return &heartbeat{wake: wake, send: send, answers: make(chan bool, 1)}
+func newHeartbeat(cfg DialConfig, send func(datagram []byte)) *heartbeat {
+	return &heartbeat{wake: cfg.OnWake, send: send, took: cfg.OnHeartbeat, answers: make(chan bool, 1)}
 }
 
 // receive handles a datagram beside QUIC: an answer, or a parent's wake-up.
@@ -56,6 +58,9 @@ func (b *heartbeat) receive(datagram []byte, _ net.Addr) []byte {
 	}
 	b.answered = true
 	b.conn.received.Add(uint64(len(datagram)))
+	if b.took != nil {
+		b.took(time.Since(b.asked))
+	}
 	b.answers <- within // there is room: exchange has taken the one before
 	return nil
 }
@@ -119,7 +124,7 @@ func (b *heartbeat) exchange(ctx context.Context) (answered, within bool) {
 	default:
 	}
 	b.counter++
-	b.answered = false
+	b.asked, b.answered = time.Now(), false
 	question := b.conn.secret.question(b.counter)
 	b.mu.Unlock()
 	b.conn.sent.Add(uint64(len(question)))

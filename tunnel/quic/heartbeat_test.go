@@ -10,6 +10,7 @@ import (
 	"github.com/quic-go/quic-go/testutils/simnet"
 
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/quic"
 )
 
@@ -18,7 +19,36 @@ import (
 const (
 	calm      = time.Minute
 	heartbeat = tunnel.IdleKeepAlive + time.Second
+	roundTrip = 2 * time.Millisecond // the latency of both directions
 )
+
+// A child knows the round trip of each heartbeat that was answered.
+func TestHeartbeatsAreMeasured(t *testing.T) {
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		took := make(chan time.Duration, 1000)
+		w.beat = func(d time.Duration) { took <- d }
+		w.class = delta.LAN
+		l := w.connect(0)
+		w.lasts(l, time.Hour)
+		if n, most := len(took), int(time.Hour/(tunnel.KeepAlive-time.Second)); n < most*3/4 || n > most {
+			t.Errorf("%d heartbeats were measured in an hour of silence, want at most %d", n, most)
+		}
+		for len(took) > 0 {
+			if d := <-took; d != roundTrip {
+				t.Fatalf("a heartbeat took %s, the network %s", d, roundTrip)
+			}
+		}
+		w.loses(isSign)
+		w.lasts(l, time.Second) // the answer to one may be under way
+		for len(took) > 0 {
+			<-took
+		}
+		w.lasts(l, time.Hour)
+		if n := len(took); n != 0 {
+			t.Errorf("%d heartbeats were measured, and none has passed", n)
+		}
+	})
+}
 
 // Where only QUIC passes, its packets are the heartbeats; and when the other datagrams pass again,
 // they are it again.

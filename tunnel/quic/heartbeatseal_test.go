@@ -51,7 +51,7 @@ func FuzzSign(f *testing.F) {
 		if answer := newHeartbeatServer().answer(b, &net.UDPAddr{}); answer != nil {
 			t.Errorf("a stranger is answered: %x", answer)
 		}
-		child, woken := newHeartbeat(nil, nil), false
+		child, woken := newHeartbeat(DialConfig{}, nil), false
 		child.wake = func([]byte) { woken = true }
 		if child.receive(b, nil); len(child.answers) != 0 || woken && b[0] != wakeByte {
 			t.Errorf("a stranger is believed: %x", b)
@@ -81,7 +81,7 @@ func TestStrangeSignsTakeNoMemory(t *testing.T) {
 // A child believes the answer to its last question, once, and no other.
 func TestAnswersAreBelievedOnce(t *testing.T) {
 	other := secret{session: itself.session, key: [32]byte{10}}
-	b := newHeartbeat(nil, nil)
+	b := newHeartbeat(DialConfig{}, nil)
 	b.conn, b.counter = &conn{secret: itself}, 5
 	for _, c := range []struct {
 		what   string

@@ -29,6 +29,8 @@ type ListenConfig struct {
 	Limits Limits
 	// Data says which data connections are let in; the zero value lets none in.
 	Data DataConfig
+	// Resolve returns whom a verified certificate stands for; nil takes it at its word.
+	Resolve func(tunnel.Identity) tunnel.Identity
 	// Metrics is where the listener registers what it counts; nil counts for nobody.
 	Metrics prometheus.Registerer
 	Log     *slog.Logger
@@ -41,6 +43,7 @@ type Listener struct {
 	shaking    *handshakes
 	heartbeats *heartbeatServer
 	data       *dataConns
+	resolve    func(tunnel.Identity) tunnel.Identity
 	stop       context.CancelFunc
 	all        sync.WaitGroup
 	log        *slog.Logger
@@ -80,6 +83,7 @@ func Listen(cfg ListenConfig) (*Listener, error) {
 		shaking:    shaking,
 		heartbeats: hearing,
 		data:       data,
+		resolve:    cfg.Resolve,
 		stop:       stop,
 		log:        cfg.Log,
 	}
@@ -109,6 +113,9 @@ func (l *Listener) Accept(ctx context.Context) (tunnel.Conn, error) {
 				"not an agent's certificate",
 			)
 			continue
+		}
+		if l.resolve != nil {
+			peer = l.resolve(peer)
 		}
 		if q.ConnectionState().TLS.NegotiatedProtocol == tunnel.DataALPN {
 			l.data.take(q, peer)

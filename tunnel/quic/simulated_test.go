@@ -31,7 +31,8 @@ type world struct {
 	listener *quic.Listener
 	sockets  []*simnet.SimConn // of the sites
 	served   sync.WaitGroup
-	class    delta.Class // of the links; one that is seldom heard tells the transport's own traffic from signs of life
+	beat     func(took time.Duration) // of the sites
+	class    delta.Class              // of the links; a metered one has few heartbeats beside QUIC's packets
 
 	simnet.PerfectRouter
 	mu     sync.Mutex
@@ -147,7 +148,8 @@ type link struct {
 // connect begins the session of a site.
 func (w *world) connect(site int) *link {
 	w.t.Helper()
-	child, err := quic.DialOver(w.ctx, w.sockets[site], w.at, w.center.Site(w.t))
+	child, err := quic.DialOver(w.ctx, w.sockets[site], w.at,
+		quic.DialConfig{TLS: w.center.Site(w.t), OnHeartbeat: w.beat})
 	if err != nil {
 		w.t.Fatal(err)
 	}

@@ -3,7 +3,6 @@ package tcp
 import (
 	"context"
 	"crypto/tls"
-	"time"
 
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/mux"
@@ -24,8 +23,8 @@ func (c carrier) Crossed() (sent, received uint64) {
 }
 
 // newConn is a session's connection over a carrier.
-func newConn(c carrier, peer tunnel.Identity, child bool, rtt time.Duration) tunnel.Conn {
-	o := mux.Options{Profile: mux.Sync, Child: child, Peer: peer, Transport: "tcp", RTT: rtt}
+func newConn(c carrier, o mux.Options) tunnel.Conn {
+	o.Profile, o.Transport = mux.Sync, "tcp"
 	return mux.New(c, o)
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/mux"
 )
 
 // DialConfig configures a dial of a parent.
@@ -16,6 +17,9 @@ type DialConfig struct {
 	TLS *tls.Config
 	// Dial opens the TCP connection to HOST:PORT. Nil dials directly. See package proxy.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+	// OnHeartbeat is called with the round trip of each heartbeat of a session's connection. It
+	// must not wait. It may be nil.
+	OnHeartbeat func(took time.Duration)
 }
 
 // Dial opens a connection to a parent's port at HOST:PORT.
@@ -24,7 +28,7 @@ func Dial(ctx context.Context, address string, cfg DialConfig) (tunnel.Conn, err
 	if err != nil {
 		return nil, fmt.Errorf("dial parent: %w", err)
 	}
-	return newConn(c, tunnel.Identity{}, true, rtt), nil
+	return newConn(c, mux.Options{Child: true, RTT: rtt, OnHeartbeat: cfg.OnHeartbeat}), nil
 }
 
 // DialData opens a data connection to a parent's port at HOST:PORT.

@@ -10,6 +10,7 @@ import (
 
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
+	"skerry.dev/skerry/tunnel/mux"
 )
 
 // errNoAgent refuses a connection that is not an agent's.
@@ -22,7 +23,9 @@ type ListenConfig struct {
 	Listener net.Listener
 	// Data gets each data connection, and must not wait. Nil refuses all.
 	Data func(*Data)
-	Log  *slog.Logger
+	// Resolve returns whom a verified certificate stands for; nil takes it at its word.
+	Resolve func(tunnel.Identity) tunnel.Identity
+	Log     *slog.Logger
 }
 
 // Listener accepts children.
@@ -47,8 +50,11 @@ func (l *Listener) Accept(ctx context.Context) (tunnel.Conn, error) {
 			raw.Close()
 			continue
 		}
+		if l.cfg.Resolve != nil {
+			peer = l.cfg.Resolve(peer)
+		}
 		if protocol := secure.ConnectionState().NegotiatedProtocol; protocol == tunnel.ALPN {
-			return newConn(secure, peer, false, 0), nil
+			return newConn(secure, mux.Options{Peer: peer}), nil
 		}
 		if l.cfg.Data == nil {
 			_ = secure.Abort()

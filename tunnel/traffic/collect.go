@@ -49,6 +49,9 @@ func (m *Meter) Describe(out chan<- *prometheus.Desc) {
 	m.waited.Describe(out)
 }
 
+// Collectors implements metrics.Composite.
+func (m *Meter) Collectors() []prometheus.Collector { return []prometheus.Collector{m.waited} }
+
 // Collect implements prometheus.Collector.
 func (m *Meter) Collect(out chan<- prometheus.Metric) {
 	desc := describe()

@@ -1,6 +1,7 @@
 package tunneltest
 
 import (
+	"cmp"
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
@@ -23,6 +24,9 @@ import (
 // Authority signs the certificates of a test.
 type Authority struct {
 	Cert *x509.Certificate
+	// Life is how long what it issues is good, an hour if it is 0; negative for what has expired, at
+	// least -1m.
+	Life time.Duration
 	key  *ecdsa.PrivateKey
 }
 
@@ -47,7 +51,7 @@ func NewAuthority(t testing.TB, name string) *Authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &Authority{cert, key}
+	return &Authority{Cert: cert, key: key}
 }
 
 func newKey(t testing.TB) *ecdsa.PrivateKey {
@@ -66,17 +70,16 @@ func (a *Authority) Pool() *x509.CertPool {
 	return p
 }
 
-// Issue makes a key and a certificate for it that is good for an hour.
+// Issue makes a key and a certificate for it. A template that does not say when it is good is good from
+// a minute ago on, for as long as a.Life says.
 func (a *Authority) Issue(t testing.TB, template *x509.Certificate) tls.Certificate {
 	t.Helper()
 	key := newKey(t)
-	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(
-		2,
-	), time.Now().Add(
-		-time.Minute,
-	), time.Now().Add(
-		time.Hour,
-	)
+	now := time.Now()
+	template.SerialNumber = big.NewInt(2)
+	if template.NotAfter.IsZero() {
+		template.NotBefore, template.NotAfter = now.Add(-time.Minute), now.Add(cmp.Or(a.Life, time.Hour))
+	}
 	der, err := x509.CreateCertificate(rand.Reader, template, a.Cert, key.Public(), a.key)
 	if err != nil {
 		t.Fatal(err)

@@ -77,7 +77,8 @@ func session(t *testing.T, child, parent tunnel.Conn) {
 		chan tunnel.Welcome,
 		1,
 	)
-	conditions := &tunnel.Conditions{}
+	conditions, offers := &tunnel.Conditions{}, 0
+	conditions.ReportOffer(&tunnel.ClusterOffer{Versions: []string{"v1"}})
 	r := serve(
 		t,
 		child,
@@ -113,10 +114,17 @@ func session(t *testing.T, child, parent tunnel.Conn) {
 	late := tunnel.Condition{Type: tunnel.ClockInSync, Status: tunnel.False, Reason: "Behind", Message: "an hour"}
 	conditions.Set(late)
 	until(t, "the conditions", func() bool {
-		list := wait(t, said, "conditions").Conditions
+		now := wait(t, said, "conditions")
+		list := now.Conditions
+		if now.Offer != nil {
+			offers++
+		}
 		return len(list) == 2 && list[0].Type == tunnel.CenterTrusted && list[0].Status == tunnel.True &&
 			list[1] == late
 	})
+	if offers != 1 {
+		t.Errorf("what the cluster offers was sent %d times", offers)
+	}
 	r.stop(tunnel.ErrReplaced)
 	if err := wait(t, r.child, "the child's end"); !errors.Is(err, tunnel.ErrReplaced) {
 		t.Errorf("the child was told %v", err)

@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,6 +19,7 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/mux"
 	"skerry.dev/skerry/tunnel/pipe"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -29,26 +29,8 @@ const patience = 20 * time.Second
 // tier connects a child to a parent that answers with a handler. It returns how the child asks.
 func tier(t *testing.T, h http.Handler) *http.Transport {
 	t.Helper()
-	child, parent := pipe.New(pipe.Options{})
-	ctx, cancel := context.WithCancel(context.Background())
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			s, err := parent.AcceptStream(ctx)
-			if err != nil {
-				return
-			}
-			serving.Go(func() { Server{Handler: h}.ServeStream(ctx, s) })
-		}
-	})
-	up := NewTransport(child)
-	t.Cleanup(func() {
-		cancel()
-		child.Close(nil)
-		parent.Close(nil)
-		serving.Wait()
-		up.CloseIdleConnections()
-	})
+	up := NewTransport(tunneltest.ServeStreams(t, Server{Handler: h}))
+	t.Cleanup(up.CloseIdleConnections)
 	return up
 }
 
@@ -189,7 +171,8 @@ func TestAnUpgrade(t *testing.T) {
 		line, _ := buffered.ReadString('\n')
 		_, _ = io.WriteString(conn, "heard "+line)
 	})
-	resp := ask(t, http.MethodPost, gateway.URL+"/exec", nil, http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}})
+	resp := ask(t, http.MethodPost, gateway.URL+"/exec", nil,
+		http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}})
 	conn, ok := resp.Body.(io.ReadWriteCloser)
 	if resp.StatusCode != http.StatusSwitchingProtocols || !ok {
 		t.Fatalf("answered %s", resp.Status)
@@ -223,7 +206,8 @@ func TestWithoutAWayUp(t *testing.T) {
 			t.Errorf("%v: %d %v %s", c.err, w.Code, w.Header(), w.Body)
 		}
 	}
-	if _, err := AskToken(t.Context(), NewTransport(opening{errors.New("cut off")}), "shop", "", TokenRequest{}); exchange.FaultOf(err).Code != 503 {
+	if _, err := AskToken(t.Context(), NewTransport(opening{errors.New("cut off")}), "shop", "",
+		TokenRequest{}); exchange.FaultOf(err).Code != 503 {
 		t.Errorf("a token: %v", err)
 	}
 }
@@ -232,7 +216,8 @@ func TestARedirectIsNotFollowed(t *testing.T) {
 	gateway := through(t, func(w http.ResponseWriter, r *http.Request, _, _ string) {
 		http.Redirect(w, r, "http://192.0.2.1/", http.StatusFound)
 	})
-	if resp := ask(t, http.MethodGet, gateway.URL, nil, nil); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Location") != "" {
+	if resp := ask(t, http.MethodGet, gateway.URL, nil,
+		nil); resp.StatusCode != http.StatusServiceUnavailable || resp.Header.Get("Location") != "" {
 		t.Errorf("answered %s %v", resp.Status, resp.Header)
 	}
 }
@@ -248,7 +233,8 @@ func TestTokens(t *testing.T) {
 			WriteFault(w, &exchange.Fault{Code: http.StatusForbidden, Reason: "Forbidden", Message: "no such workload"})
 			return
 		}
-		WriteToken(w, Token{Token: strings.Join([]string{space, site, asked.Namespace, asked.Account}, " "), Expires: expires})
+		WriteToken(w, Token{Token: strings.Join([]string{space, site, asked.Namespace, asked.Account}, " "),
+			Expires: expires})
 	}))
 	got, err := AskToken(t.Context(), up, "shop", "store-1", TokenRequest{Namespace: "app", Account: "op"})
 	if err != nil || got.Token != "shop paris/store-1 app op" || !got.Expires.Equal(expires) {

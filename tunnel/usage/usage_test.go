@@ -78,7 +78,8 @@ func TestList(t *testing.T) {
 		"eu": says(200, "eu/paris", list(using("web", "a", "3m")), "namespace old: not shown"),
 	}
 	got := List(t.Context(), all, from, []Pod{
-		pod("oslo", "web", "a.oslo", "a"), pod("eu", "web", "a.eu", "a"), pod("eu", "web", "b", "b"), pod("away", "web", "c", "c"),
+		pod("oslo", "web", "a.oslo", "a"), pod("eu", "web", "a.eu", "a"), pod("eu", "web", "b", "b"),
+		pod("away", "web", "c", "c"),
 	})
 	if out := brief(got); !slices.Equal(out, []string{"web/a.eu 3m", "web/a.oslo 1m"}) {
 		t.Errorf("metrics %q", out)
@@ -104,10 +105,12 @@ func TestNobodyAnswers(t *testing.T) {
 		!strings.Contains(f.Message, "does not allow this") || !strings.Contains(f.Message, "1970-01-01") {
 		t.Errorf("away and refused: %+v", f)
 	}
-	if f := fault(List(t.Context(), sites{"paris": refused}, from, both[1:])); f.Code != 403 || f.Reason != "Forbidden" || f.After != 0 {
+	if f := fault(List(t.Context(), sites{"paris": refused}, from, both[1:])); f.Code != 403 ||
+		f.Reason != "Forbidden" || f.After != 0 {
 		t.Errorf("refused: %+v", f)
 	}
-	f = fault(List(t.Context(), sites{"bergen": says(403, "bergen", "")}, from, []Pod{pod("oslo", "web", "a", "a"), pod("bergen", "web", "b", "b")}))
+	f = fault(List(t.Context(), sites{"bergen": says(403, "bergen", "")}, from,
+		[]Pod{pod("oslo", "web", "a", "a"), pod("bergen", "web", "b", "b")}))
 	if f.Code != 503 || f.Reason != "ServiceUnavailable" || f.After != 10 {
 		t.Errorf("refused and away: %+v", f)
 	}
@@ -115,7 +118,8 @@ func TestNobodyAnswers(t *testing.T) {
 		"no JSON": says(200, "paris", "<html>"), "another code": says(204, "paris", ""),
 		"no words": says(500, "paris", "oops"),
 	} {
-		if f := fault(List(t.Context(), sites{"paris": answer}, from, both[1:])); f.Code < 500 || !strings.Contains(f.Message, "site paris") {
+		if f := fault(List(t.Context(), sites{"paris": answer}, from, both[1:])); f.Code < 500 ||
+			!strings.Contains(f.Message, "site paris") {
 			t.Errorf("%s: %+v", what, f)
 		}
 	}
@@ -230,7 +234,8 @@ func TestTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), targetTime) // as a relay has it
 		defer cancel()
-		got := List(ctx, sites{"oslo": quick, "bergen": hangs}, from, []Pod{pod("oslo", "web", "a", "a"), pod("bergen", "web", "b", "b")})
+		got := List(ctx, sites{"oslo": quick, "bergen": hangs}, from,
+			[]Pod{pod("oslo", "web", "a", "a"), pod("bergen", "web", "b", "b")})
 		if ctx.Err() != nil || len(got.Pods) != 1 || len(got.Missing) != 1 ||
 			got.Missing[0].Fault.Message != "site bergen has not answered within 15s" {
 			t.Errorf("%d pods, %q, %v", len(got.Pods), got.Lacks(), ctx.Err())
@@ -256,8 +261,9 @@ func TestGet(t *testing.T) {
 		t.Errorf("%+v: %v", m, err)
 	}
 	for what, answer := range map[string]answer{
-		"another pod": says(200, "oslo", using("web", "b", "1m")), "another namespace": says(200, "oslo", using("bank", "a", "1m")),
-		"nothing": says(404, "oslo", `{"kind":"Status","message":"podmetrics a not found"}`),
+		"another pod":       says(200, "oslo", using("web", "b", "1m")),
+		"another namespace": says(200, "oslo", using("bank", "a", "1m")),
+		"nothing":           says(404, "oslo", `{"kind":"Status","message":"podmetrics a not found"}`),
 	} {
 		if m, _, err := Get(t.Context(), sites{"oslo": answer}, from, p); err == nil {
 			t.Errorf("%s: %+v", what, m)

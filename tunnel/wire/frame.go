@@ -34,7 +34,7 @@ var ErrMalformed = errors.New("malformed message")
 type Type byte
 
 // The frames of a delta stream, see tunnel/PROTOCOL.md. Receiver to sender: Resume, Ack, Answer,
-// Compare, Hold. Sender to receiver: Start, Batch, Ask. The frames of a control stream begin at 32.
+// Compare, Hold. Sender to receiver: Start, Batch, Ask, Trace. The frames of a control stream begin at 32.
 const (
 	TypeResume Type = iota + 1
 	TypeStart
@@ -44,6 +44,7 @@ const (
 	TypeAnswer
 	TypeCompare
 	TypeHold
+	TypeTrace
 )
 
 // AppendFrame appends a whole frame: type, length as a varint, payload.

@@ -16,11 +16,13 @@ type Resume struct {
 	Bases bool
 	// Short is true when it answers with short digests where it is asked for them.
 	Short bool
+	// Traces is true when it wants to be told which entries belong to a trace.
+	Traces bool
 }
 
 // Encode returns the payload.
 func (m Resume) Encode() []byte {
-	b := []byte{Version, flag(m.Bases, resumeBases) | flag(m.Short, resumeShort)}
+	b := []byte{Version, flag(m.Bases, resumeBases) | flag(m.Short, resumeShort) | flag(m.Traces, resumeTraces)}
 	return appendDigest(appendPosition(b, m.Position), m.Root)
 }
 
@@ -28,7 +30,7 @@ func (m Resume) Encode() []byte {
 func DecodeResume(b []byte) (Resume, error) {
 	c := cursor{rest: b}
 	flags := c.opening()
-	m := Resume{Bases: flags&resumeBases != 0, Short: flags&resumeShort != 0}
+	m := Resume{Bases: flags&resumeBases != 0, Short: flags&resumeShort != 0, Traces: flags&resumeTraces != 0}
 	m.Position, m.Root = c.position(), c.digest()
 	return m, c.end()
 }
@@ -66,8 +68,9 @@ func (c *cursor) opening() byte {
 
 // Flags of messages.
 const (
-	resumeBases = 1 << 0
-	resumeShort = 1 << 1
+	resumeBases  = 1 << 0
+	resumeShort  = 1 << 1
+	resumeTraces = 1 << 2
 
 	startCompare = 1 << 0
 

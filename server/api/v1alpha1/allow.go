@@ -49,14 +49,22 @@ type SyncTargetAllow struct {
 	// +kubebuilder:validation:items:MaxLength=63
 	// +optional
 	Webhooks []string `json:"webhooks,omitempty"`
+	// Upsync are the spaces that may bring objects which were born there into the space.
+	// +kubebuilder:validation:MaxItems=64
+	// +kubebuilder:validation:items:MaxLength=63
+	// +optional
+	Upsync []string `json:"upsync,omitempty"`
 	// PodSecurity is the weakest level that is left to any space.
 	// +optional
 	PodSecurity PodSecurityLevel `json:"podSecurity,omitempty"`
-	// TakeOver, ExternalIPs, VolumeNames and Tokens are taken away when they are false.
+	// TakeOver, ExternalIPs, ExternalBackends, VolumeNames and Tokens are taken away when they are
+	// false.
 	// +optional
 	TakeOver *bool `json:"takeOver,omitempty"`
 	// +optional
 	ExternalIPs *bool `json:"externalIPs,omitempty"`
+	// +optional
+	ExternalBackends *bool `json:"externalBackends,omitempty"`
 	// +optional
 	VolumeNames *bool `json:"volumeNames,omitempty"`
 	// +optional
@@ -102,11 +110,22 @@ type SyncTargetPolicy struct {
 	// Webhooks are the spaces whose webhooks for what is born there are mirrored there.
 	// +optional
 	Webhooks []string `json:"webhooks,omitempty"`
+	// Upsync are the spaces that bring objects which were born there into the space.
+	// +optional
+	Upsync []string `json:"upsync,omitempty"`
 	// PodSecurity has the level of all spaces, and SPACE=LEVEL where one has another.
 	// +optional
 	PodSecurity []string `json:"podSecurity,omitempty"`
 	// TakeOver lets objects that exist be taken over, Secrets excepted.
 	TakeOver bool `json:"takeOver,omitempty"`
+	// Hosts are SPACE=HOST for hosts of Ingresses, Gateways and routes, and Definitions SPACE=GROUP for
+	// API groups of definitions, which are kept for the spaces that are named with them.
+	// +optional
+	Hosts []string `json:"hosts,omitempty"`
+	// +optional
+	Definitions []string `json:"definitions,omitempty"`
+	// ExternalBackends lets Ingresses and routes lead to Services of type ExternalName.
+	ExternalBackends bool `json:"externalBackends,omitempty"`
 	// ExternalIPs lets Services have externalIPs.
 	ExternalIPs bool `json:"externalIPs,omitempty"`
 	// VolumeNames lets claims name their volume.

@@ -6,6 +6,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // defaults.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.readyTimeout) || duration(self.readyTimeout) >= duration('1s')",message="readyTimeout must be at least 1s"
+// +kubebuilder:validation:XValidation:rule="!has(self.minReadySeconds) || self.minReadySeconds == 0 || (has(self.readyTimeout) ? duration(self.readyTimeout).getSeconds() : 600) > self.minReadySeconds",message="minReadySeconds must be less than readyTimeout"
 type MovePolicy struct {
 	// Type of a move. MakeBeforeBreak places the objects on the new targets first and takes them
 	// off the old ones when they are available on the new. BreakBeforeMake takes them off the old
@@ -23,6 +24,23 @@ type MovePolicy struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +optional
 	ReadyTimeout *metav1.Duration `json:"readyTimeout,omitempty"`
+	// MinReadySeconds is how long everything must have been available on a new target without a
+	// break before the old one is left. It is part of readyTimeout. A center that restarts begins to
+	// count anew. Without it, it is 5 seconds, half of readyTimeout at most, where a Service moves along,
+	// and else 0: a site takes a while until it routes to what is ready.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=86400
+	// +optional
+	MinReadySeconds *int32 `json:"minReadySeconds,omitempty"`
+	// BeforeLeaving are hooks that run one after the other before a target is left: once the new
+	// copy is ready, or, with BreakBeforeMake, before the old one is removed. They run for every reason
+	// to leave: a move, a drain, a changed wish. A target that is away and whose lease has ended, or
+	// that is out of service, is left without.
+	// +kubebuilder:validation:MaxItems=8
+	// +listType=map
+	// +listMapKey=name
+	// +optional
+	BeforeLeaving []MoveHook `json:"beforeLeaving,omitempty"`
 }
 
 // MoveType is the order of the two halves of a move.
@@ -35,30 +53,3 @@ const (
 	MakeBeforeBreak MoveType = "MakeBeforeBreak"
 	BreakBeforeMake MoveType = "BreakBeforeMake"
 )
-
-// MoveRecord is what a center must know of a move to go on with it, or to leave it given up, after
-// a restart.
-type MoveRecord struct {
-	// From are the targets that the objects were on before the move, To those that they are moved
-	// to.
-	From []string `json:"from,omitempty"`
-	To   []string `json:"to,omitempty"`
-	// Left are the targets that a BreakBeforeMake took the objects off.
-	// +optional
-	Left []string `json:"left,omitempty"`
-	// Since is when the present half of the move began; absent while the move is suspended or given
-	// up.
-	// +optional
-	Since *metav1.Time `json:"since,omitempty"`
-	// GaveUp is set when the move was given up: a hash of the objects, the wish and the targets at
-	// that time. The move is tried again when one of them changes.
-	// +optional
-	GaveUp string `json:"gaveUp,omitempty"`
-	// Absent are the targets of To that had no session when the move was given up. It is tried
-	// again when one has.
-	// +optional
-	Absent []string `json:"absent,omitempty"`
-	// Message says why the move was given up.
-	// +optional
-	Message string `json:"message,omitempty"`
-}

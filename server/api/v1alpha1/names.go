@@ -22,9 +22,16 @@ const (
 	// LabelUser stands on the account and on the bindings that `skerry space` made for a user: the
 	// user's name, or a digest of a name that is no label value.
 	LabelUser = "skerry.dev/user"
+	// AnnotationRenewable stands, as "true", on the account of a user who may request tokens for it
+	// themselves.
+	AnnotationRenewable = "skerry.dev/renewable"
 	// AnnotationTargets tells where an object is: SyncTarget names joined by commas. Only the
 	// center writes it.
 	AnnotationTargets = "skerry.dev/targets"
+	// AnnotationUnit stands on every object that is placed: the UID of the Namespace, the Placement or
+	// the object that it is with, see Binding. UnitSelf stands for the object's own. Only the center
+	// writes it, and reads nothing else of where the object is.
+	AnnotationUnit = "skerry.dev/unit"
 	// AnnotationOrigin stands on every delivered object: "<space>/<placement>", or "<space>/" where
 	// no Placement decided.
 	AnnotationOrigin = "skerry.dev/origin"
@@ -50,12 +57,35 @@ const (
 	// AnnotationPodAPIUsed on a workload says which API its pods use and why, where that is decided:
 	// "Space: ServiceAccount op is bound to rights in this space".
 	AnnotationPodAPIUsed = "skerry.dev/pod-api-used"
+	// AnnotationPlacement on a CustomResourceDefinition, as PlacementNone, keeps the definition and
+	// its custom resources in the space: their controller is there.
+	AnnotationPlacement = "skerry.dev/placement"
+	// AnnotationProperty is the prefix of annotations of a SyncTarget that are its properties, for
+	// Customizers: texts that are no label values, such as the address of a registry. Admins write
+	// them.
+	AnnotationProperty = "property.skerry.dev/"
+	// AnnotationHoldReleases on a SyncTarget holds releases there: the target keeps those that it has and
+	// gets no other while the annotation is there. Its value says why, for people. The file hold-releases
+	// in the agent's data directory does the same from the site. Placements with rollout.type All have no
+	// releases and are not held.
+	AnnotationHoldReleases = "skerry.dev/hold-releases"
+	// AnnotationCustomizedBy stands on objects at a site: the names of the Customizers that changed
+	// them, with commas between them.
+	AnnotationCustomizedBy = "skerry.dev/customized-by"
 	// AnnotationKey on a SyncTarget is the SHA-256, in hex, of the key that it joined with. Without
 	// it any site may join under the name.
 	AnnotationKey = "skerry.dev/key"
 	// AnnotationRevoked on a SyncTarget lists, with commas, the keys that are never let in again,
 	// the newest first.
 	AnnotationRevoked = "skerry.dev/revoked-keys"
+	// AnnotationRenameTo on a SyncTarget is the name that an admin wishes it to have.
+	AnnotationRenameTo = "skerry.dev/rename-to"
+	// AnnotationFormerNames on a SyncTarget lists, with commas, the names that it had, the newest first.
+	// Its agent is known by the certificate that has one of them.
+	AnnotationFormerNames = "skerry.dev/former-names"
+	// AnnotationRenames on a SyncTarget counts its renames: of two names of one SyncTarget, the one with
+	// more of them is the present one.
+	AnnotationRenames = "skerry.dev/renames"
 	// FinalizerDetach keeps a SyncTarget whose detachPolicy is Clean until the target is empty.
 	FinalizerDetach = "skerry.dev/detach"
 	// AnnotationAccept on a SyncTarget is an admin's word that it may do what status.held says: the
@@ -64,17 +94,17 @@ const (
 	// AnnotationEnded stands on a Job or a Pod that has run to its end, as it is delivered: a site
 	// that has lost its memory does not run it again.
 	AnnotationEnded = "skerry.dev/ended"
-	// AnnotationLeft stands on a Namespace: the SyncTargets that its objects have left. What the
-	// annotations of an object say of them is old.
-	AnnotationLeft = "skerry.dev/left"
-	// AnnotationMove stands on a Namespace or an object whose decision is a record of its own,
-	// while it moves or after its move was given up: a MoveRecord as JSON. Only the center writes
-	// it. A Placement has it in its status.
-	AnnotationMove = "skerry.dev/move"
-	// AnnotationUndecided stands, as "true", on an object whose own wish has come or gone, until
-	// who decides now has decided: what AnnotationTargets says is from before. Where a wish came
-	// and it is known where the object is, AnnotationTargets says so instead.
-	AnnotationUndecided = "skerry.dev/undecided"
+	// AnnotationEvict on a Placement, a Namespace or an object with a wish of its own names, with
+	// commas, the SyncTargets that it is to leave, as if they were drained for it alone. It does not
+	// travel.
+	AnnotationEvict = "skerry.dev/evict"
+	// AnnotationDependents stands on a Namespace: the SyncTargets, with commas between them, where it
+	// stays for what a workload owned that was deleted with orphan. The center writes it; a user who
+	// takes it off ends what lives on there. It does not travel.
+	AnnotationDependents = "skerry.dev/dependents"
+	// AnnotationHook stands on a Job that is a hook of a move: which record it is of, the target that is
+	// to be left and the attempt. Only the center writes it, and it does not travel.
+	AnnotationHook = "skerry.dev/hook"
 	// AnnotationRefused stands on an object of a kind without conditions while a target refuses it:
 	// reason and message as JSON. Only the center writes it; a relay's agent reports it to the
 	// parent.
@@ -86,6 +116,9 @@ const (
 	// AnnotationAllocated stands on a Service or a claim: which of its fields hold what its target
 	// has chosen, an Allocated as JSON. What else they hold is the user's wish.
 	AnnotationAllocated = "skerry.dev/allocated"
+	// AnnotationSpaceOwners stands on what was born at a site and has owners in the space: the UIDs of
+	// those that the site does not know, with commas between them. Only the center writes it.
+	AnnotationSpaceOwners = "skerry.dev/space-owners"
 	// AnnotationCreator stands on a Space: the user who made it, and who is its admin. It never
 	// changes.
 	AnnotationCreator = "skerry.dev/creator"
@@ -106,10 +139,29 @@ const (
 	// AnnotationReportedFrom stands on objects of a space that only mirror what a target reported
 	// (Pods): the SyncTarget's name. They are never placed.
 	AnnotationReportedFrom = "skerry.dev/reported-from"
+	// AnnotationUpsync stands on those of them that Placement.spec.upsync brings: the name of the
+	// Placement.
+	AnnotationUpsync = "skerry.dev/upsync"
 	// AnnotationReportedCreation comes with a mirror that the center writes and is not stored: when
 	// the Pod was created at its target.
 	AnnotationReportedCreation = "skerry.dev/reported-creation"
 )
+
+// TaintDrain is the key of the taint that `skerry target drain` sets, with the effect NoExecute. It
+// is an admin's will: more than half of all targets may be drained at once.
+const TaintDrain = "skerry.dev/drain"
+
+// TaintOutOfService is the key of the taint that `skerry target out-of-service` sets, with the effect
+// NoExecute: an admin's word that nothing runs at the site any more. It is what
+// node.kubernetes.io/out-of-service is for a node: what must not run twice starts elsewhere without
+// waiting for the site.
+const TaintOutOfService = "skerry.dev/out-of-service"
+
+// UnitSelf is the value of AnnotationUnit on an object that decides for itself.
+const UnitSelf = "self"
+
+// PlacementNone is the value of AnnotationPlacement.
+const PlacementNone = "None"
 
 // CenterAnnotations returns the annotations that say what a center has decided about an object, and
 // what became of it. Only the center writes them. Another center that gets the object decides again.
@@ -117,25 +169,47 @@ func CenterAnnotations() []string {
 	return []string{
 		AnnotationTargets,
 		AnnotationSync,
-		AnnotationMove,
-		AnnotationUndecided,
-		AnnotationLeft,
+		AnnotationUnit,
 		AnnotationRefused,
 		AnnotationUnreachable,
 		AnnotationAllocated,
 		AnnotationSpaceAPI,
 		AnnotationPodAPIUsed,
+		AnnotationHook,
+		AnnotationDependents,
 	}
 }
 
 // Condition types that the center writes.
 const (
-	ConditionReady       = "Ready"
-	ConditionDeleting    = "Deleting"
+
+	// ConditionReady says of a Space whether it is served, and of a StatusCollector whether its spec
+	// is understood; the message names the field that is not.
+	ConditionReady = "Ready"
+	// ConditionDeleting is True while a Space is being deleted; its message says what is left.
+	ConditionDeleting = "Deleting"
+	// ConditionWithinQuota is False while a Space holds as much as its quota allows.
 	ConditionWithinQuota = "WithinQuota"
-	ConditionDetaching   = "Detaching"
-	ConditionConnected   = "Connected"
-	ConditionSynced      = "Synced"
+	// ConditionDetaching is True while a SyncTarget is being removed; its message says what is left.
+	ConditionDetaching = "Detaching"
+	// ConditionRenaming is False while a SyncTarget cannot get the name that is wished; its message says
+	// why.
+	ConditionRenaming = "Renaming"
+	// ConditionConnected says whether a SyncTarget has a session with the center and is heard.
+	ConditionConnected = "Connected"
+	// ConditionSynced says of a SyncTarget or a Placement whether all that is desired is applied.
+	ConditionSynced = "Synced"
+	// ConditionTakesReleases is False while a target is held: it keeps the releases that it has and gets
+	// no other. The reason is HeldAtSite, or HeldByAdmin for the annotation skerry.dev/hold-releases. It
+	// does not concern Placements with rollout.type All, which have no releases.
+	ConditionTakesReleases = "TakesReleases"
+	// ReasonHeldAtSite is the reason of TakesReleases while the site itself holds releases.
+	ReasonHeldAtSite = "HeldAtSite"
+	// ReasonHeldByAdmin is the reason of TakesReleases while the annotation of the SyncTarget holds them.
+	ReasonHeldByAdmin = "HeldByAdmin"
+	// ReasonNotEmpty is the reason of Drained while all has left but what the target keeps, such as a
+	// Namespace with claims that were made there.
+	ReasonNotEmpty = "NotEmpty"
 	// ReasonSilent is the reason of Connected while the session is open and nothing is heard.
 	ReasonSilent = "Silent"
 	// ConditionUnique is False while two agents with the identity of a SyncTarget take turns.
@@ -144,24 +218,54 @@ const (
 	ConditionWithinBudget = "WithinBudget"
 	// ConditionReportsKept is False while a target reports more than the center keeps of one.
 	ConditionReportsKept = "ReportsKept"
+	// ConditionWithinBounds says whether what is placed on a SyncTarget is within spec.bounds.
+	ConditionWithinBounds = "WithinBounds"
+	// ConditionDrained says of a SyncTarget that is drained whether everything has left it; its
+	// message says what is left and why.
+	ConditionDrained = "Drained"
+	// ConditionCapacityKnown is False while the agent may not read nodes or pods of its cluster.
+	ConditionCapacityKnown = "CapacityKnown"
 	// ConditionSubtreeHealthy says of a relay whether all sites below it are as they should be.
 	ConditionSubtreeHealthy = "SubtreeHealthy"
-	ConditionScheduled      = "Scheduled"
-	ConditionAvailable      = "Available"
-	ConditionMoving         = "Moving"
-	ConditionConflict       = "Conflict"
-	ConditionProgressing    = "Progressing"
-	// What a site says of itself in the status of its SyncTarget.
-	ConditionCenterTrusted    = "CenterTrusted"
-	ConditionClockInSync      = "ClockInSync"
+	// ConditionScheduled says of a Placement whether targets are found for its objects.
+	ConditionScheduled = "Scheduled"
+	// ConditionAvailable says of a Placement whether its objects are available where they are.
+	ConditionAvailable = "Available"
+	// ConditionMoving is True of a Placement while its objects move, and False, with the reason, when
+	// a move was given up or cannot be made.
+	ConditionMoving = "Moving"
+	// ConditionUpsynced says of a Placement with upsync whether all that it selects is in the space.
+	ConditionUpsynced = "Upsynced"
+	// ConditionConflict is True of two Placements of one priority while both select an object. The
+	// older one has it.
+	ConditionConflict = "Conflict"
+	// ConditionValid says of a Customizer whether its targets understand it, ConditionApplied whether
+	// all of them have the objects that it selects as it says.
+	ConditionValid   = "Valid"
+	ConditionApplied = "Applied"
+	// ConditionProgressing says of a Placement whether a change of its objects is under way.
+	ConditionProgressing = "Progressing"
+
+	// ConditionCenterTrusted is False while a site does not obey its center, which was restored,
+	// wiped or replaced. This and the next five are what a site says of itself in its SyncTarget.
+	ConditionCenterTrusted = "CenterTrusted"
+	// ConditionClockInSync is False while a site's clock is off from its center's.
+	ConditionClockInSync = "ClockInSync"
+	// ConditionCertificateValid is False while a site's certificate has expired or is not renewed.
 	ConditionCertificateValid = "CertificateValid"
-	ConditionTargetReachable  = "TargetReachable"
-	ConditionStoreHealthy     = "StoreHealthy"
+	// ConditionTargetReachable is False while an agent does not reach its cluster.
+	ConditionTargetReachable = "TargetReachable"
+	// ConditionStoreHealthy is False while an agent cannot write its file.
+	ConditionStoreHealthy = "StoreHealthy"
+	// ConditionClusterUnchanged is False while an agent finds another cluster than it joined with.
 	ConditionClusterUnchanged = "ClusterUnchanged"
-	// ConditionObjectSynced and ConditionObjectMoving are written into status.conditions of
-	// built-in kinds, hence the prefix.
-	ConditionObjectSynced    = "skerry.dev/Synced"
-	ConditionObjectMoving    = "skerry.dev/Moving"
+
+	// ConditionObjectSynced says of an object whether its targets have it as desired.
+	ConditionObjectSynced = "skerry.dev/Synced"
+	// ConditionObjectMoving is True of an object while it moves, and False, with the reason, when its
+	// move was given up or cannot be made.
+	ConditionObjectMoving = "skerry.dev/Moving"
+	// ConditionObjectScheduled says of an object whether a target is found for it.
 	ConditionObjectScheduled = "skerry.dev/Scheduled"
 	// ConditionObjectReachable is False while a target of the object is not heard of, or its
 	// cluster does not answer: the status is old then, not wrong.

@@ -16,7 +16,7 @@ import (
 // +kubebuilder:printcolumn:name="Prefix",type=string,priority=1,JSONPath=`.spec.namespaceMapping.prefix`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a space must be a DNS label: lower-case letters, digits and '-', at most 63"
-// +kubebuilder:validation:XValidation:rule="self.metadata.name != 'root'",message="'root' is the admin's own space and always exists"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name != 'root'",message="'root' is the admin's own space and always exists; choose another name"
 type Space struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`

@@ -12,19 +12,22 @@ import (
 // +kubebuilder:resource:scope=Cluster,categories=skerry,shortName=st
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Connected",type=string,JSONPath=`.status.conditions[?(@.type=="Connected")].status`
+// +kubebuilder:printcolumn:name="Since",type=date,JSONPath=`.status.conditions[?(@.type=="Connected")].lastTransitionTime`
 // +kubebuilder:printcolumn:name="Synced",type=string,JSONPath=`.status.conditions[?(@.type=="Synced")].status`
 // +kubebuilder:printcolumn:name="Desired",type=integer,JSONPath=`.status.objects`
 // +kubebuilder:printcolumn:name="Applied",type=integer,JSONPath=`.status.applied`
 // +kubebuilder:printcolumn:name="Refused",type=integer,JSONPath=`.status.refused`
-// +kubebuilder:printcolumn:name="Relay",type=boolean,JSONPath=`.status.relay`
 // +kubebuilder:printcolumn:name="Below",type=integer,JSONPath=`.status.below.targets`
 // +kubebuilder:printcolumn:name="Reached",type=integer,JSONPath=`.status.below.connected`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.kubernetesVersion`
+// +kubebuilder:printcolumn:name="Relay",type=boolean,priority=1,JSONPath=`.status.relay`
+// +kubebuilder:printcolumn:name="Unschedulable",type=boolean,priority=1,JSONPath=`.spec.unschedulable`
 // +kubebuilder:printcolumn:name="Link",type=string,priority=1,JSONPath=`.spec.link.class`
-// +kubebuilder:printcolumn:name="Down",type=integer,priority=1,JSONPath=`.status.bytesToday.down`
-// +kubebuilder:printcolumn:name="Up",type=integer,priority=1,JSONPath=`.status.bytesToday.up`
-// +kubebuilder:printcolumn:name="Pending",type=integer,priority=1,JSONPath=`.status.pendingBytes`
-// +kubebuilder:printcolumn:name="Last-Seen",type=date,JSONPath=`.status.lastSeen`
+// +kubebuilder:printcolumn:name="CPU",type=string,priority=1,JSONPath=`.status.allocatable.cpu`
+// +kubebuilder:printcolumn:name="CPU-Allocated",type=string,priority=1,JSONPath=`.status.allocated.cpu`
+// +kubebuilder:printcolumn:name="Memory",type=string,priority=1,JSONPath=`.status.allocatable.memory`
+// +kubebuilder:printcolumn:name="Memory-Allocated",type=string,priority=1,JSONPath=`.status.allocated.memory`
+// +kubebuilder:printcolumn:name="Last-Seen",type=date,priority=1,JSONPath=`.status.lastSeen`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a SyncTarget must be a DNS label: lower-case letters, digits and '-', at most 63"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name != 'root'",message="root is the space of the center's admin, so no site may have that name; choose another one"
@@ -39,10 +42,36 @@ type SyncTarget struct {
 }
 
 // SyncTargetSpec is what the admin wants of a target.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.lease) || !has(self.link) || !has(self.link.class) || self.link.class != 'metered' || duration(self.lease.duration) >= duration('5m')",fieldPath=".lease.duration",message="over a metered link the lease must last at least 5m: such a link is silent for up to 25s, and renewing a shorter lease would cost more than 300 kB a day"
 type SyncTargetSpec struct {
 	// Unschedulable keeps new decisions away from this target; what is there stays.
 	// +optional
 	Unschedulable bool `json:"unschedulable,omitempty"`
+	// Taints keep away what does not tolerate them, as those of nodes do, see
+	// Placement.spec.targets.tolerations. What is there leaves a target with an effect NoExecute,
+	// once its replacement is up; where nothing else fits, it stays. TolerationSeconds count from
+	// timeAdded; where that is absent, from when the center first saw the taint. `skerry target
+	// drain` sets the taint skerry.dev/drain:NoExecute.
+	// +listType=map
+	// +listMapKey=key
+	// +listMapKey=effect
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:XValidation:rule="self.all(t, t.effect in ['NoSchedule', 'NoExecute'])",message="the effect of a taint is NoSchedule or NoExecute"
+	// +optional
+	Taints []corev1.Taint `json:"taints,omitempty"`
+	// EvictAfter is how long the target may be without a session before its workloads move away,
+	// as if it was drained. Null: they never do. What is on a target that is away goes on running
+	// there until the target is back. Nothing moves while more than half of all targets are away.
+	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m')",message="evictAfter must be at least 1m: a session that breaks is replaced within seconds"
+	// +optional
+	EvictAfter *metav1.Duration `json:"evictAfter,omitempty"`
+	// Lease lets what must not run twice run elsewhere when the target is not heard: the site stops it
+	// at the end of the lease. Null: it stays on a target that is away.
+	Lease *Lease `json:"lease,omitempty"`
+	// Bounds limit what is placed on the target, by what the pod templates request, times replicas.
+	// +optional
+	Bounds *Bounds `json:"bounds,omitempty"`
 	// DetachPolicy is what happens on the target when the SyncTarget is deleted. Keep leaves there
 	// what runs there. Clean removes all that was placed there first: the SyncTarget stays, with
 	// the condition Detaching, until the target has reported that it is gone.
@@ -51,8 +80,8 @@ type SyncTargetSpec struct {
 	DetachPolicy DetachPolicy `json:"detachPolicy,omitempty"`
 	// Allow takes away of what the site allows spaces to do on its cluster. It never gives more:
 	// what the site allows stands in the agent's own configuration, and what results in
-	// status.policy. Of a relay, controllers and clusterControllers alone have an effect: all else
-	// is said there of the relay's own SyncTargets.
+	// status.policy. Of a relay, controllers, clusterControllers and webhooks alone have an
+	// effect: all else is said there of the relay's own SyncTargets.
 	// +optional
 	Allow *SyncTargetAllow `json:"allow,omitempty"`
 	// Link says what kind of link leads to the target and how much it may carry.
@@ -163,16 +192,19 @@ type SyncTargetStatus struct {
 	ClusterUID string `json:"clusterUID,omitempty"`
 	// Transport of the current session: quic or tcp.
 	Transport string `json:"transport,omitempty"`
-	// AppliedRevision is the newest revision of the center's data that the target has durably
-	// stored.
+	// AppliedRevision is the newest revision of the center's data that the target had durably stored
+	// when this status was written: with lastSeen at the latest.
 	AppliedRevision int64 `json:"appliedRevision,omitempty"`
 	// Objects is how many objects are placed on the target.
-	Objects int32 `json:"objects,omitempty"`
+	// +optional
+	Objects int32 `json:"objects"`
 	// Applied is how many of them the target reports to have as they are desired, and Refused how
 	// many it reports that it cannot, or may not, have so. Of the others it has not said anything
 	// yet.
-	Applied int32 `json:"applied,omitempty"`
-	Refused int32 `json:"refused,omitempty"`
+	// +optional
+	Applied int32 `json:"applied"`
+	// +optional
+	Refused int32 `json:"refused"`
 	// Refusals are the first of what is refused, at most 10.
 	// +optional
 	Refusals []Refusal `json:"refusals,omitempty"`
@@ -180,6 +212,9 @@ type SyncTargetStatus struct {
 	// them first, at most 10.
 	// +optional
 	Moves []MoveUnderWay `json:"moves,omitempty"`
+	// Drain is what is left on a target that workloads have to leave, absent for others.
+	// +optional
+	Drain *SyncTargetDrain `json:"drain,omitempty"`
 	// BytesToday is what crossed the link today, to the minute.
 	// +optional
 	BytesToday *BytesToday `json:"bytesToday,omitempty"`
@@ -197,17 +232,46 @@ type SyncTargetStatus struct {
 	// configuration allows, less what spec.allow takes away.
 	// +optional
 	Policy *SyncTargetPolicy `json:"policy,omitempty"`
+	// Capacity is the sum of the cluster's nodes, and Allocatable that of its ready, schedulable
+	// nodes: cpu, memory, pods, ephemeral-storage and at most 16 others. Where the agent may not read
+	// nodes they are the sums of ResourceQuotas, see the condition CapacityKnown. Of a relay they are
+	// the sums of its targets.
+	// +optional
+	Capacity corev1.ResourceList `json:"capacity,omitempty"`
+	// +optional
+	Allocatable corev1.ResourceList `json:"allocatable,omitempty"`
+	// Allocated is what pods that have not ended request, and AllocatedPlaced the part of it that
+	// belongs to objects placed from here. They are at most 6 minutes old while the target is
+	// connected.
+	// +optional
+	Allocated corev1.ResourceList `json:"allocated,omitempty"`
+	// +optional
+	AllocatedPlaced corev1.ResourceList `json:"allocatedPlaced,omitempty"`
+	// Requested is what the objects placed on the target request: what spec.bounds limits. It is
+	// absent while the target has no bounds.
+	// +optional
+	Requested *Bounds `json:"requested,omitempty"`
 	// Cluster is what the target's cluster is made of. It is shown in spaces as a Node, and as the
 	// classes that objects may name.
 	// +optional
 	Cluster *SyncTargetCluster `json:"cluster,omitempty"`
+	// Properties are the ClusterProperties of about.k8s.io that the target's cluster has: at most 64
+	// by name, those with a value of at most 256 bytes.
+	// +optional
+	Properties map[string]string `json:"properties,omitempty"`
+	// APIs is what the target's cluster serves.
+	// +optional
+	APIs *ServedAPIs `json:"apis,omitempty"`
+	// Lease is what may have been promised to the agent.
+	Lease *SyncTargetLease `json:"lease,omitempty"`
 	// Identity is what the target proves itself with and whom it trusts.
 	// +optional
 	Identity *SyncTargetIdentity `json:"identity,omitempty"`
 	// Conditions: Connected, Synced, of a relay SubtreeHealthy, where the link has a budget
-	// WithinBudget and, while it reports too much, ReportsKept are the center's; CenterTrusted,
-	// ClockInSync, CertificateValid and TargetReachable are what the target's agent last said of
-	// itself.
+	// WithinBudget, where it has bounds WithinBounds, while it is drained Drained, while it does not
+	// say what it has CapacityKnown, while it keeps its releases TakesReleases and, while it reports too
+	// much, ReportsKept are the center's; CenterTrusted, ClockInSync, CertificateValid and
+	// TargetReachable are what the target's agent last said of itself.
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
@@ -238,6 +302,20 @@ type MoveUnderWay struct {
 	Message string `json:"message,omitempty"`
 }
 
+// SyncTargetDrain is what is left on a target that workloads have to leave. None of its fields is
+// left out.
+type SyncTargetDrain struct {
+	// Units is how many units are still decided to be there: the objects of a Placement, those of a
+	// namespace, or one object.
+	Units int32 `json:"units"`
+	// Stuck is how many of them do not leave by themselves; status.moves names them.
+	Stuck int32 `json:"stuck"`
+	// Reported is how many objects and pods the target still reports.
+	Reported int32 `json:"reported"`
+	// Ended is how many objects stay there because they have run to their end.
+	Ended int32 `json:"ended"`
+}
+
 // SyncTargetHeld is what a target does not do before an admin has accepted it. Nothing is lost
 // while it waits.
 type SyncTargetHeld struct {
@@ -261,91 +339,6 @@ type SyncTargetHeld struct {
 	First []string `json:"first,omitempty"`
 	// Accept is the value of the annotation skerry.dev/accept that lets exactly this happen.
 	Accept string `json:"accept"`
-}
-
-// SyncTargetBelow is what a relay says of the sites below it. None of its fields is left out.
-type SyncTargetBelow struct {
-	// Troubled is how many of them hold something back, or say otherwise that they are not as they
-	// should be.
-	Troubled int32 `json:"troubled"`
-	// First are the first of those, at most 10.
-	// +optional
-	First []SiteInTrouble `json:"first"`
-	// Targets is how many sites and relays there are below, and Connected how many of them have a
-	// session, as every relay on the way to them has. A short absence, and a short return, does not
-	// count. Both are absent where the relay is of a version that does not say it.
-	// +optional
-	Targets *int32 `json:"targets"`
-	// +optional
-	Connected *int32 `json:"connected"`
-	// Away are the first of those that have no session, longest ago first, at most 10. What is
-	// below one of them is not named.
-	// +optional
-	Away []SiteAway `json:"away"`
-}
-
-// SiteAway is a site or a relay below a relay that has no session.
-type SiteAway struct {
-	// Path leads to it, as that of a SiteInTrouble does.
-	Path string `json:"path"`
-	// Since is when it was last heard of.
-	Since metav1.Time `json:"since"`
-}
-
-// SiteInTrouble is a site below a relay that is not as it should be.
-type SiteInTrouble struct {
-	// Path leads to the site: the names of the relays on the way, from this one on and without it,
-	// and the site's own, joined by "/".
-	Path string `json:"path"`
-	// Condition is the worst of the conditions of its SyncTarget that are False, Reason is why.
-	Condition string `json:"condition"`
-	Reason    string `json:"reason"`
-}
-
-// SyncTargetCluster is what a target says of its cluster, of all its nodes together.
-type SyncTargetCluster struct {
-	// Nodes is how many nodes the cluster has, and Ready how many of them are ready. Of a relay
-	// these are its own targets.
-	Nodes int32 `json:"nodes"`
-	Ready int32 `json:"ready"`
-	// OperatingSystem and Architecture of all nodes, absent where they differ.
-	// +optional
-	OperatingSystem string `json:"operatingSystem,omitempty"`
-	// +optional
-	Architecture string `json:"architecture,omitempty"`
-	// Capacity and Allocatable are the sums of the nodes.
-	// +optional
-	Capacity corev1.ResourceList `json:"capacity,omitempty"`
-	// +optional
-	Allocatable corev1.ResourceList `json:"allocatable,omitempty"`
-	// Classes are those that objects may name, at most 100.
-	// +optional
-	Classes []SyncTargetClass `json:"classes,omitempty"`
-}
-
-// SyncTargetClass is a class of a target's cluster.
-type SyncTargetClass struct {
-	// Kind is StorageClass, IngressClass, RuntimeClass or PriorityClass.
-	Kind string `json:"kind"`
-	Name string `json:"name"`
-	// Default is true where the cluster takes it for what names none.
-	// +optional
-	Default bool `json:"default,omitempty"`
-	// Provider is the provisioner, the controller or the handler.
-	// +optional
-	Provider string `json:"provider,omitempty"`
-	// ReclaimPolicy, VolumeBindingMode and AllowVolumeExpansion of a StorageClass.
-	// +optional
-	ReclaimPolicy string `json:"reclaimPolicy,omitempty"`
-	// +optional
-	VolumeBindingMode string `json:"volumeBindingMode,omitempty"`
-	// +optional
-	AllowVolumeExpansion bool `json:"allowVolumeExpansion,omitempty"`
-	// Value and PreemptionPolicy of a PriorityClass.
-	// +optional
-	Value int32 `json:"value,omitempty"`
-	// +optional
-	PreemptionPolicy string `json:"preemptionPolicy,omitempty"`
 }
 
 // SyncTargetIdentity is what a target said of its credentials when it was last connected.

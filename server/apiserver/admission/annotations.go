@@ -9,6 +9,7 @@ import (
 	"k8s.io/apiserver/pkg/admission"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/warning"
+	api "k8s.io/kubernetes/pkg/apis/core"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
@@ -17,17 +18,18 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// PlaceFunc tells where a new object goes: SyncTarget names joined by commas. known is false when
-// that is not decided yet, or if the kind is never placed. Key.Name is empty if the name will be
-// generated. It is called while the object is created, so it must be quick and must not call the
-// API.
-type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1.Object) (targets string, known bool)
+// PlaceFunc tells where a new object goes: SyncTarget names joined by commas, and the value of
+// skerry.dev/unit. They are empty when that is not decided yet, or if the kind is never placed.
+// Key.Name is empty if the name will be generated. It is called while the object is created, so it
+// must be quick and must not call the API.
+type PlaceFunc func(ctx context.Context, space string, key store.Key, obj metav1.Object) (targets, unit string)
 
 // Annotations is the admission plugin of the annotations that only the center writes: it sets
-// skerry.dev/targets on new objects, and on those that get the label of a target of their own (see
-// pass). It keeps the annotation on other writes, also if they remove it. What a whole object brings
-// of such annotations (PUT, server-side apply) is left out. Other patches that change them are
-// refused, and so are users' writes to the mirror of a target's object.
+// skerry.dev/targets and skerry.dev/unit on new objects, whatever they bring along: what another
+// center has written means nothing here. It keeps them on other writes, also if they remove them.
+// What a whole object brings of such annotations (PUT, server-side apply) is left out, and what any
+// write brings of them in templates. Other patches that change them are refused, and so are users'
+// writes to the mirror of a target's object.
 type Annotations struct {
 	Place PlaceFunc
 	// PodAPI says which API the pods of an account are given; nil leaves them as they are.
@@ -63,14 +65,9 @@ func (m *Annotations) Admit(ctx context.Context, a admission.Attributes, _ admis
 			return err
 		}
 		warnWish(ctx, a.GetObject(), obj)
-		if a.GetSubresource() == "" && !request.FromCenter(ctx) && (wish(old) == "") != (wish(obj) == "") {
-			m.pass(ctx, a, obj)
-		}
 	}
 	return nil
 }
-
-func wish(o metav1.Object) string { return o.GetLabels()[v1alpha1.LabelTarget] }
 
 // Validate implements admission.ValidationInterface: deletions carry the object only here.
 func (m *Annotations) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
@@ -98,6 +95,8 @@ func (m *Annotations) guard(ctx context.Context, a admission.Attributes, obj, ol
 		is, has := metadata.Annotation(obj, name)
 		switch {
 		case has == had && is == was:
+		case !has && name == v1alpha1.AnnotationDependents && ofNamespace(a) && !whole(ctx):
+			// A user ends what lives on there.
 		case !has:
 			// Whoever writes an object or a patch from a file that lacks the annotation does not mean
 			// to remove it.
@@ -105,7 +104,7 @@ func (m *Annotations) guard(ctx context.Context, a admission.Attributes, obj, ol
 		case (old == nil || whole(ctx) || isAllocated(name)) && name != v1alpha1.AnnotationReportedFrom:
 			// Operators copy the annotations of a custom resource to the objects that they make of
 			// it. People copy manifests from elsewhere.
-			leaveOut(ctx, obj, name, was, had)
+			leaveOut(ctx, obj, "", name, was, had)
 		default:
 			return admission.NewForbidden(
 				a,
@@ -114,11 +113,17 @@ func (m *Annotations) guard(ctx context.Context, a admission.Attributes, obj, ol
 			)
 		}
 	}
+	leaveOutOfTemplates(ctx, a.GetObject(), a.GetOldObject())
 	return nil
 }
 
-// leaveOut restores an annotation to what it was, and warns the user.
-func leaveOut(ctx context.Context, obj metav1.Object, name, was string, had bool) {
+func ofNamespace(a admission.Attributes) bool {
+	return a.GetResource().GroupResource() == api.Resource("namespaces")
+}
+
+// leaveOut restores an annotation of the object at a path to what it was, and warns the user. The path
+// ends in a dot, or is empty.
+func leaveOut(ctx context.Context, obj metav1.Object, path, name, was string, had bool) {
 	notes := obj.GetAnnotations()
 	if delete(notes, name); had {
 		notes[name] = was
@@ -128,8 +133,9 @@ func leaveOut(ctx context.Context, obj metav1.Object, name, was string, had bool
 		ctx,
 		"",
 		fmt.Sprintf(
-			"metadata.annotations[%s]: only the center writes this annotation, so it was left out; to choose a target "+
+			"%smetadata.annotations[%s]: only the center writes this annotation, so it was left out; to choose a target "+
 				"set the label %s, or use a Placement",
+			path,
 			name,
 			v1alpha1.LabelTarget,
 		),
@@ -158,43 +164,22 @@ func forgetCopied(obj, old metav1.Object) {
 	obj.SetAnnotations(notes)
 }
 
-// decide sets the targets of a new object in the same write if the decision is already known.
+// decide sets where a new object goes, and what it is with, in the same write if that is already known.
 func (m *Annotations) decide(ctx context.Context, a admission.Attributes, obj metav1.Object) {
-	if _, has := metadata.Annotation(obj, v1alpha1.AnnotationTargets); !has {
-		m.annotateTargets(ctx, placedKey(ctx, a, obj), obj)
-	}
-}
-
-// pass sets the annotations of an object that another group decides about from now on. If the
-// object gets a label for a target of its own, its record begins with its present targets: what was
-// recorded while the other group decided may be older. If this replica does not know the targets
-// (yet), or if the label is removed, the annotation stays, and AnnotationUndecided says that it is
-// from before.
-func (m *Annotations) pass(ctx context.Context, a admission.Attributes, obj metav1.Object) {
-	key := placedKey(ctx, a, obj)
-	known := wish(obj) != "" && m.annotateTargets(ctx, key, obj)
-	if key.Namespace == "" {
-		return // a Namespace, and most objects outside of namespaces, have records of their own
-	}
 	notes := obj.GetAnnotations()
-	delete(notes, v1alpha1.AnnotationMove)
-	delete(notes, v1alpha1.AnnotationUndecided)
-	if notes[v1alpha1.AnnotationTargets] != "" && !known {
-		notes[v1alpha1.AnnotationUndecided] = "true"
-	}
+	delete(notes, v1alpha1.AnnotationUnit)
 	obj.SetAnnotations(notes)
-}
-
-// annotateTargets sets the annotation of the targets of an object. It reports whether they are known.
-func (m *Annotations) annotateTargets(ctx context.Context, key store.Key, obj metav1.Object) bool {
+	key := placedKey(ctx, a, obj)
 	if m.Place == nil || key.Space == request.OwnSpace {
-		return false
+		return
 	}
-	targets, known := m.Place(ctx, key.Space, key, obj)
-	if known = known && targets != ""; known {
+	targets, unit := m.Place(ctx, key.Space, key, obj)
+	if _, has := metadata.Annotation(obj, v1alpha1.AnnotationTargets); targets != "" && !has {
 		metadata.Annotate(obj, v1alpha1.AnnotationTargets, targets)
 	}
-	return known
+	if unit != "" {
+		metadata.Annotate(obj, v1alpha1.AnnotationUnit, unit)
+	}
 }
 
 // placedKey is the key of the object that a request is about. Its name is empty when it will be
@@ -219,11 +204,10 @@ func placedKey(ctx context.Context, a admission.Attributes, obj metav1.Object) s
 }
 
 func refuseMirror(a admission.Attributes, old metav1.Object) error {
-	target, has := metadata.Annotation(old, v1alpha1.AnnotationReportedFrom)
-	if !has {
+	if _, has := metadata.Annotation(old, v1alpha1.AnnotationReportedFrom); !has {
 		return nil
 	}
-	return admission.NewForbidden(a, metadata.ErrReported(target))
+	return admission.NewForbidden(a, metadata.ErrReported(old))
 }
 
 // whole reports whether the request carries an object as somebody has it (PUT, server-side apply),

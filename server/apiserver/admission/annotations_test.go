@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
 
@@ -14,13 +15,14 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// An update moves nothing, but one that gives an object a wish of its own begins with where the
-// object is, not with where it was; and is said to be undecided where that is not known.
-func TestMarkOfAnUpdate(t *testing.T) {
-	configMap := func(targets, wish string) *corev1.ConfigMap {
-		o := &corev1.ConfigMap{
-			ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "app", Annotations: map[string]string{
-				v1alpha1.AnnotationTargets: targets, v1alpha1.AnnotationMove: "{}"}},
+// What an object is with is written when it is created, whatever it brings along, and no update by a
+// user changes it.
+func TestTheUnitOfAnObject(t *testing.T) {
+	configMap := func(unit, wish string) *corev1.ConfigMap {
+		o := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "app",
+			Annotations: map[string]string{v1alpha1.AnnotationTargets: "a"}}}
+		if unit != "" {
+			o.Annotations[v1alpha1.AnnotationUnit] = unit
 		}
 		if wish != "" {
 			o.Labels = map[string]string{v1alpha1.LabelTarget: wish}
@@ -28,65 +30,49 @@ func TestMarkOfAnUpdate(t *testing.T) {
 		return o
 	}
 	for name, c := range map[string]struct {
-		old, now    *corev1.ConfigMap
-		namespace   string
-		subresource string
-		unknown     bool
-		want        string
-		wantMove    bool
-		// wantUndecided says that the targets are from before.
-		wantUndecided bool
+		old, now *corev1.ConfigMap
+		center   bool
+		unknown  bool
+		want     string
 	}{
-		"no wish":        {configMap("a,b", ""), configMap("a,b", ""), "app", "", false, "a,b", true, false},
-		"a wish":         {configMap("a,b", ""), configMap("a,b", "c"), "app", "", false, "b", false, false},
-		"another wish":   {configMap("a", "a"), configMap("a", "c"), "app", "", false, "a", true, false},
-		"a wish no more": {configMap("a", "a"), configMap("a", ""), "app", "", false, "a", false, true},
-		"a status":       {configMap("a,b", ""), configMap("a,b", "c"), "app", "status", false, "a,b", true, false},
-		"a wish, and nobody knows": {
-			configMap("a,b", ""),
-			configMap("a,b", "c"),
-			"app",
-			"",
-			true,
-			"a,b",
-			false,
-			true,
-		},
-		"a record of its own without a wish": {configMap("a,b", ""), configMap("a,b", "c"), "", "", true, "a,b", true, false},
+		"created":                        {now: configMap("", ""), want: "unit"},
+		"created with that of another":   {now: configMap("parent", ""), want: "unit"},
+		"created by a relay's agent":     {now: configMap("parent", ""), center: true, want: "unit"},
+		"created where nobody knows":     {now: configMap("", ""), unknown: true},
+		"created by a relay, not known":  {now: configMap("parent", ""), center: true, unknown: true},
+		"updated":                        {old: configMap("N", ""), now: configMap("N", ""), want: "N"},
+		"updated from a file":            {old: configMap("N", ""), now: configMap("", ""), want: "N"},
+		"gets a wish":                    {old: configMap("N", ""), now: configMap("N", "b"), want: "N"},
+		"loses its wish":                 {old: configMap("N", "b"), now: configMap("N", ""), want: "N"},
+		"stamped by the center":          {old: configMap("", ""), now: configMap("N", ""), center: true, want: "N"},
+		"was never placed, gets a wish":  {old: configMap("", ""), now: configMap("", "b")},
+		"updated before it is placed":    {old: configMap("", ""), now: configMap("", "")},
+		"the center keeps what is there": {old: configMap("N", ""), now: configMap("N", "b"), center: true, want: "N"},
 	} {
-		m := &Annotations{Place: func(context.Context, string, store.Key, metav1.Object) (string, bool) {
+		m := &Annotations{Place: func(context.Context, string, store.Key, metav1.Object) (string, string) {
 			if c.unknown {
-				return "", false
+				return "", ""
 			}
-			return "b", true
+			return "a", "unit"
 		}}
-		attributes := admission.NewAttributesRecord(
-			c.now,
-			c.old,
-			schema.GroupVersionKind{},
-			c.namespace,
-			"one",
-			schema.GroupVersionResource{
-				Version:  "v1",
-				Resource: "configmaps",
-			},
-			c.subresource,
-			admission.Update,
-			&metav1.UpdateOptions{},
-			false,
-			nil,
-		)
-		if err := m.Admit(request.WithSpace(context.Background(), "shop"), attributes, nil); err != nil {
+		operation, old := admission.Create, runtime.Object(nil)
+		if c.old != nil {
+			operation, old = admission.Update, c.old
+		}
+		attributes := admission.NewAttributesRecord(c.now, old, schema.GroupVersionKind{}, "app", "one",
+			schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, "", operation, nil, false, nil)
+		ctx := request.WithSpace(context.Background(), "shop")
+		if c.center {
+			ctx = request.AsCenter(ctx)
+		}
+		if err := m.Admit(ctx, attributes, nil); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		if got := c.now.Annotations[v1alpha1.AnnotationTargets]; got != c.want {
-			t.Errorf("%s: the targets are %q, want %q", name, got, c.want)
+		if got := c.now.Annotations[v1alpha1.AnnotationUnit]; got != c.want {
+			t.Errorf("%s: it is with %q, want %q", name, got, c.want)
 		}
-		if got := c.now.Annotations[v1alpha1.AnnotationUndecided] != ""; got != c.wantUndecided {
-			t.Errorf("%s: said to be undecided: %v", name, got)
-		}
-		if _, got := c.now.Annotations[v1alpha1.AnnotationMove]; got != c.wantMove {
-			t.Errorf("%s: the annotation of a move is there: %v, want %v", name, got, c.wantMove)
+		if got := c.now.Annotations[v1alpha1.AnnotationTargets]; got != "a" && !c.unknown {
+			t.Errorf("%s: the targets are %q", name, got)
 		}
 	}
 }

@@ -20,7 +20,7 @@ import (
 // ClusterDefaults is the admission plugin that fills in what Kubernetes' own plugins
 // ServiceAccount, Priority and DefaultStorageClass do, as far as a space knows it: of bare Pods and
 // claims that users make. What the site fills in again is not sent (package customize), so that the
-// site's own defaults hold there.
+// site's own defaults hold there. A Pod that is replaced keeps its priority, as with Priority.
 type ClusterDefaults struct {
 	// Priorities and StorageClasses list what a space stores itself.
 	Priorities     rest.Lister
@@ -36,11 +36,17 @@ type Offers interface {
 }
 
 // Handles implements admission.Interface.
-func (*ClusterDefaults) Handles(op admission.Operation) bool { return op == admission.Create }
+func (*ClusterDefaults) Handles(op admission.Operation) bool {
+	return op == admission.Create || op == admission.Update
+}
 
 // Admit implements admission.MutationInterface.
 func (c *ClusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	if request.FromCenter(ctx) || a.GetSubresource() != "" {
+		return nil
+	}
+	if a.GetOperation() == admission.Update {
+		keepPriority(a)
 		return nil
 	}
 	switch o := a.GetObject().(type) {
@@ -56,6 +62,22 @@ func (c *ClusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ a
 		return c.classify(ctx, o)
 	}
 	return nil
+}
+
+// keepPriority leaves a Pod the priority that it was given. Who replaces it from a manifest does not
+// say one, and no Pod may change its own.
+func keepPriority(a admission.Attributes) {
+	pod, isPod := a.GetObject().(*api.Pod)
+	old, wasPod := a.GetOldObject().(*api.Pod)
+	if !isPod || !wasPod {
+		return
+	}
+	if pod.Spec.Priority == nil {
+		pod.Spec.Priority = old.Spec.Priority
+	}
+	if pod.Spec.PreemptionPolicy == nil {
+		pod.Spec.PreemptionPolicy = old.Spec.PreemptionPolicy
+	}
 }
 
 // prioritize gives a Pod the number of its class, or of the default one. A class that the space

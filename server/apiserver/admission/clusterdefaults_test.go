@@ -63,7 +63,8 @@ func TestANewClassCountsAtOnce(t *testing.T) {
 	}}
 	c := &ClusterDefaults{Priorities: classes, Offers: offered{"of-the-site"}}
 	for name, want := range map[string]*int32{
-		"high": ptr.To[int32](1000), "": ptr.To[int32](10), "system-node-critical": ptr.To[int32](2000001000), "of-the-site": nil,
+		"high": ptr.To[int32](1000), "": ptr.To[int32](10), "system-node-critical": ptr.To[int32](2000001000),
+		"of-the-site": nil,
 	} {
 		classes.asked = 0
 		pod := &api.Pod{Spec: api.PodSpec{PriorityClassName: name}}
@@ -96,5 +97,31 @@ func TestANewClassCountsAtOnce(t *testing.T) {
 	}
 	if is := claim.Spec.StorageClassName; is == nil || *is != "own" {
 		t.Errorf("a claim has the class %q", ptr.Deref(is, ""))
+	}
+}
+
+// A manifest says no priority: who replaces a Pod from one keeps what was filled in.
+func TestAReplacedPodKeepsItsPriority(t *testing.T) {
+	never := api.PreemptNever
+	c := &ClusterDefaults{}
+	admit := func(o, old runtime.Object, sub string) error {
+		a := admission.NewAttributesRecord(o, old, schema.GroupVersionKind{}, "app", "x",
+			schema.GroupVersionResource{Resource: "pods"}, sub, admission.Update, nil, false, &user.DefaultInfo{Name: "alice"})
+		return c.Admit(request.WithSpace(t.Context(), "shop"), a, nil)
+	}
+	old := &api.Pod{Spec: api.PodSpec{
+		PriorityClassName: "high", Priority: ptr.To[int32](1000), PreemptionPolicy: &never,
+	}}
+	pod := &api.Pod{Spec: api.PodSpec{PriorityClassName: "high"}}
+	if err := admit(pod, old, ""); err != nil || !ptr.Equal(pod.Spec.Priority, old.Spec.Priority) ||
+		!ptr.Equal(pod.Spec.PreemptionPolicy, &never) {
+		t.Errorf("%v: priority %v, policy %v", err, pod.Spec.Priority, pod.Spec.PreemptionPolicy)
+	}
+	other := &api.Pod{Spec: api.PodSpec{Priority: ptr.To[int32](7)}}
+	if err := admit(other, old, ""); err != nil || *other.Spec.Priority != 7 {
+		t.Errorf("%v: what a request says is changed to %d", err, *other.Spec.Priority)
+	}
+	if err := admit(&api.PersistentVolumeClaim{}, &api.PersistentVolumeClaim{}, ""); err != nil {
+		t.Error(err)
 	}
 }

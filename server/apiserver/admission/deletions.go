@@ -51,6 +51,21 @@ func (n NamedDeletions) Validate(ctx context.Context, a admission.Attributes, _ 
 		!n.asked(ctx, key.Space, old) {
 		return nil
 	}
+	n.note(ctx, key, old)
+	return nil
+}
+
+// Evicted records that a user asked for the end of a Pod that was placed by itself: an eviction
+// names one. Admission sees the eviction alone, so whoever carries it out says so.
+func (n NamedDeletions) Evicted(ctx context.Context, pod metav1.Object) {
+	key := store.Key{
+		Space: request.Space(ctx), Resource: "pods", Namespace: pod.GetNamespace(), Name: pod.GetName(),
+	}
+	n.note(ctx, key, pod)
+}
+
+// note records a deletion. Without the record its site may hold the deletion, and says so.
+func (n NamedDeletions) note(ctx context.Context, key store.Key, old metav1.Object) {
 	if err := n.record(ctx, key, string(old.GetUID())); err != nil {
 		n.Log.Warn(
 			"that a deletion was asked for is not recorded; its site may hold it",
@@ -60,7 +75,6 @@ func (n NamedDeletions) Validate(ctx context.Context, a admission.Attributes, _ 
 			err,
 		)
 	}
-	return nil
 }
 
 // asked reports whether a request deletes one object by its name, for a user or because a user

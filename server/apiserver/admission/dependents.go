@@ -13,8 +13,8 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// KeptDependents is the admission plugin that warns a user who deletes a placed workload with
-// orphan: what the workload owns was made at its targets, and is shown in the space through it alone.
+// KeptDependents is the admission plugin that warns a user who deletes a placed workload with orphan
+// of what its targets keep: it was made there, and is shown in the space through the workload alone.
 type KeptDependents struct{}
 
 // Handles implements admission.Interface.
@@ -23,12 +23,15 @@ func (KeptDependents) Handles(op admission.Operation) bool { return op == admiss
 // Validate implements admission.ValidationInterface. It refuses nothing.
 func (KeptDependents) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
 	old := metadata.Of(a.GetOldObject())
-	if old == nil || a.GetSubresource() != "" || request.FromCenter(ctx) || !keepsDependents(a.GetOperationOptions()) ||
+	if old == nil || a.GetSubresource() != "" || request.FromCenter(ctx) ||
 		old.GetAnnotations()[v1alpha1.AnnotationTargets] == "" || !placement.OwnsPods(placedKey(ctx, a, old)) {
 		return nil
 	}
-	warning.AddWarning(ctx, "", "what "+a.GetName()+" owns stays at its targets and is not shown here until "+
-		"an object that selects it takes it over; it is deleted with its namespace")
+	if keepsDependents(a.GetOperationOptions()) {
+		warning.AddWarning(ctx, "", "what "+a.GetName()+" owns stays at its targets and is not shown here "+
+			"until an object that selects it takes it over; it is deleted with its namespace, "+
+			"or with: kubectl annotate namespace "+a.GetNamespace()+" "+v1alpha1.AnnotationDependents+"-")
+	}
 	return nil
 }
 

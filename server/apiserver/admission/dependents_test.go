@@ -24,8 +24,9 @@ func TestDependentsThatStayAreTold(t *testing.T) {
 		center                   bool
 		want                     bool
 	}{
-		"orphan":                {"apps", "deployments", "a", &metav1.DeleteOptions{PropagationPolicy: &orphan}, false, true},
-		"background":            {"apps", "deployments", "a", &metav1.DeleteOptions{PropagationPolicy: &background}, false, false},
+		"orphan": {"apps", "deployments", "a", &metav1.DeleteOptions{PropagationPolicy: &orphan}, false, true},
+		"background": {"apps", "deployments", "a",
+			&metav1.DeleteOptions{PropagationPolicy: &background}, false, false},
 		"nothing said":          {"apps", "deployments", "a", &metav1.DeleteOptions{}, false, false},
 		"nowhere yet":           {"apps", "deployments", "", &metav1.DeleteOptions{PropagationPolicy: &orphan}, false, false},
 		"by the center":         {"apps", "deployments", "a", &metav1.DeleteOptions{PropagationPolicy: &orphan}, true, false},

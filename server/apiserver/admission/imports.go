@@ -28,12 +28,13 @@ func (Imports) Handles(op admission.Operation) bool {
 // Validate implements admission.ValidationInterface: it sees what all that changes objects has
 // left.
 func (Imports) Validate(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if a.GetSubresource() != "" || request.FromCenter(ctx) && a.GetOperation() == admission.Update ||
+	if request.FromCenter(ctx) && a.GetOperation() == admission.Update ||
 		a.GetResource().GroupResource() == registrykey.Spaces {
 		return nil
 	}
 	text, has := metadata.Annotation(metadata.Of(a.GetObject()), v1alpha1.AnnotationImport)
-	if !has {
+	was, had := metadata.Annotation(metadata.Of(a.GetOldObject()), v1alpha1.AnnotationImport)
+	if !has || had && was == text {
 		return nil
 	}
 	name := "metadata.annotations[" + v1alpha1.AnnotationImport + "]: "
@@ -43,7 +44,8 @@ func (Imports) Validate(ctx context.Context, a admission.Attributes, _ admission
 	case !request.FromCenter(ctx) && (who == nil || !slices.Contains(who.GetGroups(), user.SystemPrivilegedGroup)):
 		return admission.NewForbidden(
 			a,
-			errors.New(name+"only an admin of the center may import an object with its UID"),
+			errors.New(name+"only an admin of the center may import an object with its UID; leave the annotation out, or "+
+				"have an admin do it: skerry space import --with-uids"),
 		)
 	}
 	if _, err := metadata.ParseIdentity(text); err != nil {

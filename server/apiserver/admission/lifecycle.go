@@ -5,18 +5,27 @@ import (
 	"errors"
 	"fmt"
 
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // Lifecycle refuses objects in a namespace that does not exist or is going away, and the deletion
 // of namespaces that every space has. Upstream's plugin does it with one informer for one cluster;
 // this one asks in the request's space.
-type Lifecycle struct{ Namespaces rest.Getter }
+type Lifecycle struct{ Namespaces NamespaceStore }
+
+// NamespaceStore reads and creates the Namespaces of the space of a request.
+type NamespaceStore interface {
+	rest.Getter
+	rest.Creater
+}
 
 // Handles implements admission.Interface.
 func (*Lifecycle) Handles(op admission.Operation) bool {
@@ -26,7 +35,7 @@ func (*Lifecycle) Handles(op admission.Operation) bool {
 // Admit implements admission.MutationInterface: it runs before anything else is asked about the
 // object.
 func (l *Lifecycle) Admit(ctx context.Context, a admission.Attributes, _ admission.ObjectInterfaces) error {
-	if a.GetResource().GroupResource() == api.Resource("namespaces") {
+	if ofNamespace(a) {
 		if a.GetOperation() == admission.Delete && isBootstrapNamespace(a.GetName()) {
 			return admission.NewForbidden(a, errors.New("every space has this namespace; delete the space instead"))
 		}
@@ -40,7 +49,14 @@ func (l *Lifecycle) Admit(ctx context.Context, a admission.Attributes, _ admissi
 	if err != nil || ns.Status.Phase == api.NamespaceTerminating {
 		// The cache may be behind: it has not seen a new namespace yet, or still has the last one
 		// of this name.
-		if ns, err = l.get(ctx, a.GetNamespace(), ""); apierrors.IsNotFound(err) {
+		ns, err = l.get(ctx, a.GetNamespace(), "")
+		if apierrors.IsNotFound(err) && isClusterNamespace(a.GetNamespace()) {
+			if a.IsDryRun() {
+				return nil
+			}
+			ns, err = l.provide(ctx, a.GetNamespace())
+		}
+		if apierrors.IsNotFound(err) {
 			return apierrors.NewNotFound(
 				api.Resource("namespaces"),
 				a.GetNamespace(),
@@ -64,6 +80,21 @@ func (l *Lifecycle) Admit(ctx context.Context, a admission.Attributes, _ admissi
 	return refused
 }
 
+// provide creates a namespace that every cluster has, because something is created in it.
+func (l *Lifecycle) provide(ctx context.Context, name string) (*api.Namespace, error) {
+	ctx = request.AsCenter(apirequest.WithNamespace(ctx, ""))
+	obj, err := l.Namespaces.Create(ctx, &api.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: name, Labels: map[string]string{corev1.LabelMetadataName: name},
+	}}, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})
+	if apierrors.IsAlreadyExists(err) {
+		return l.get(ctx, name, "")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("create namespace %s, which every cluster has: %w", name, err)
+	}
+	return obj.(*api.Namespace), nil
+}
+
 func (l *Lifecycle) get(ctx context.Context, name, revision string) (*api.Namespace, error) {
 	obj, err := l.Namespaces.Get(apirequest.WithNamespace(ctx, ""), name, &metav1.GetOptions{ResourceVersion: revision})
 	if err != nil {
@@ -79,6 +110,12 @@ func (l *Lifecycle) Born(ctx context.Context) metav1.Time {
 		return metav1.Time{}
 	}
 	return ns.CreationTimestamp
+}
+
+// isClusterNamespace reports whether every cluster has this namespace, and a space has it once something
+// is in it: nobody joins a space as a node, and few read it without an account.
+func isClusterNamespace(name string) bool {
+	return name == metav1.NamespacePublic || name == corev1.NamespaceNodeLease
 }
 
 // isBootstrapNamespace reports whether every space has this namespace.

@@ -18,6 +18,8 @@ var bornAtSites = map[schema.GroupResource][]string{
 	{Resource: "persistentvolumeclaims"}:     {""},
 	{Group: "batch", Resource: "jobs"}:       {""},
 	{Group: "apps", Resource: "replicasets"}: {""},
+
+	{Group: "resource.k8s.io", Resource: "resourceclaims"}: {""},
 }
 
 // passedOn reports whether a write is of an object that was born at a site, changes nothing here

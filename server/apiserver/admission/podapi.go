@@ -8,7 +8,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/warning"
-	"k8s.io/kubernetes/pkg/apis/apps"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	api "k8s.io/kubernetes/pkg/apis/core"
 
@@ -45,7 +44,7 @@ func warnWish(ctx context.Context, o any, obj metav1.Object) {
 	if request.FromCenter(ctx) {
 		return
 	}
-	for _, notes := range []map[string]string{obj.GetAnnotations(), templateNotes(o)} {
+	for _, notes := range []map[string]string{obj.GetAnnotations(), podNotes(o)} {
 		word, said := notes[v1alpha1.AnnotationPodAPI]
 		if said && placement.PodAPIIn(notes) == placement.NoWish {
 			warning.AddWarning(ctx, "", fmt.Sprintf(
@@ -54,25 +53,12 @@ func warnWish(ctx context.Context, o any, obj metav1.Object) {
 	}
 }
 
-// templateNotes are the annotations of the pods that a workload makes.
-func templateNotes(o any) map[string]string {
-	switch o := o.(type) {
-	case *apps.Deployment:
-		return o.Spec.Template.Annotations
-	case *apps.StatefulSet:
-		return o.Spec.Template.Annotations
-	case *apps.DaemonSet:
-		return o.Spec.Template.Annotations
-	case *apps.ReplicaSet:
-		return o.Spec.Template.Annotations
-	case *api.ReplicationController:
-		if o.Spec.Template != nil {
-			return o.Spec.Template.Annotations
+// podNotes are the annotations of the pods that a workload makes.
+func podNotes(o any) map[string]string {
+	for _, one := range templatesOf(o) {
+		if one.Pods {
+			return one.Annotations
 		}
-	case *batch.Job:
-		return o.Spec.Template.Annotations
-	case *batch.CronJob:
-		return o.Spec.JobTemplate.Spec.Template.Annotations
 	}
 	return nil
 }

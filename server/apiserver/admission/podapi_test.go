@@ -83,8 +83,10 @@ func TestAWordThatMeansNothingIsToldSo(t *testing.T) {
 		template := api.PodTemplateSpec{ObjectMeta: notes(word)}
 		for _, o := range []metav1.Object{
 			&api.Namespace{ObjectMeta: notes(word)}, &api.ServiceAccount{ObjectMeta: notes(word)},
-			&apps.Deployment{Spec: apps.DeploymentSpec{Template: template}}, &apps.StatefulSet{Spec: apps.StatefulSetSpec{Template: template}},
-			&apps.DaemonSet{Spec: apps.DaemonSetSpec{Template: template}}, &apps.ReplicaSet{Spec: apps.ReplicaSetSpec{Template: template}},
+			&apps.Deployment{Spec: apps.DeploymentSpec{Template: template}},
+			&apps.StatefulSet{Spec: apps.StatefulSetSpec{Template: template}},
+			&apps.DaemonSet{Spec: apps.DaemonSetSpec{Template: template}},
+			&apps.ReplicaSet{Spec: apps.ReplicaSetSpec{Template: template}},
 			&batch.Job{Spec: batch.JobSpec{Template: template}},
 			&batch.CronJob{Spec: batch.CronJobSpec{JobTemplate: batch.JobTemplateSpec{Spec: batch.JobSpec{Template: template}}}},
 		} {

@@ -57,7 +57,7 @@ func (a Config) AddTo(g *genericapiserver.Config) error {
 	}
 	rules, err := a.policy()
 	if err != nil {
-		return fmt.Errorf("audit policy: %w", err)
+		return fmt.Errorf("--audit-policy-file: %w; it must be a Policy of audit.k8s.io/v1", err)
 	}
 	var out io.Writer = os.Stdout
 	if a.LogPath != "-" {

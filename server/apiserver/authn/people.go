@@ -27,8 +27,10 @@ import (
 // Without that rule, the role edit in all namespaces would be enough to become any user of the space.
 
 const (
-	// LongestPersonToken bounds the lifetime of tokens of users, longestToken that of all others.
+	// LongestPersonToken bounds the lifetime of tokens of users, longestRenewal that of tokens that
+	// users request for themselves, longestToken that of all others.
 	LongestPersonToken = 366 * 24 * time.Hour
+	longestRenewal     = 30 * 24 * time.Hour
 	longestToken       = 24 * time.Hour
 )
 
@@ -67,13 +69,25 @@ func (t accountTokens) Create(
 	o *metav1.CreateOptions,
 ) (runtime.Object, error) {
 	request, ok := obj.(*authentication.TokenRequest)
-	longest := int64(longestToken / time.Second)
-	if ok && apirequest.NamespaceValue(ctx) != v1alpha1.UsersNamespace && request.Spec.ExpirationSeconds > longest {
+	longest := int64(longestFor(ctx, name) / time.Second)
+	if ok && request.Spec.ExpirationSeconds > longest {
 		warning.AddWarning(ctx, "", fmt.Sprintf("requested expiration of %d seconds shortened to %d seconds",
 			request.Spec.ExpirationSeconds, longest))
 		request.Spec.ExpirationSeconds = longest
 	}
 	return t.TokenREST.Create(ctx, name, obj, valid, o)
+}
+
+// longestFor returns how long a token of an account of the context's namespace may live that the
+// context's user requests.
+func longestFor(ctx context.Context, account string) time.Duration {
+	if apirequest.NamespaceValue(ctx) != v1alpha1.UsersNamespace {
+		return longestToken
+	}
+	if who, ok := apirequest.UserFrom(ctx); ok && who.GetName() == account {
+		return longestRenewal
+	}
+	return LongestPersonToken
 }
 
 // LimitTokens bounds the lifetime of tokens that the core group issues. m has the group's storages.

@@ -26,7 +26,8 @@ type accounts map[string]types.UID
 
 func (a accounts) Get(_ context.Context, name string, _ *metav1.GetOptions) (runtime.Object, error) {
 	if a[name] == "" {
-		return nil, apierrors.NewNotFound(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"}, name) // as the request's
+		return nil, apierrors.NewNotFound(schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"},
+			name) // as the request's
 	}
 	return &api.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "app", UID: a[name]}}, nil
 }

@@ -2,10 +2,12 @@ package authz
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
 )
 
 func role(name string, labels map[string]string, selects map[string]string, verbs ...string) *rbacv1.ClusterRole {
@@ -85,5 +87,27 @@ func TestBootstrapRolesAreSums(t *testing.T) {
 		if r := b.Roles[name]; len(r.Rules) < 5 || r.AggregationRule == nil {
 			t.Errorf("%s has %d rules, aggregationRule %v", name, len(r.Rules), r.AggregationRule)
 		}
+	}
+}
+
+// A role that charts bring is not one that every space has: helm could not adopt it, and nobody could delete it.
+func TestBootstrapRolesHaveNamesOfTheirOwn(t *testing.T) {
+	b, err := NewBootstrap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	upstream := map[string]bool{}
+	for _, r := range bootstrappolicy.ClusterRoles() {
+		upstream[r.Name] = true
+	}
+	for name := range b.Roles {
+		if !upstream[name] && !strings.HasPrefix(name, "skerry:") {
+			t.Errorf("%s may be a role of a chart", name)
+		}
+	}
+	if !slices.ContainsFunc(b.Roles["view"].Rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(r.APIGroups, "metrics.k8s.io")
+	}) {
+		t.Error("who may view may not see what Pods use")
 	}
 }

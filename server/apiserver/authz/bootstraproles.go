@@ -18,7 +18,7 @@ type Bootstrap struct {
 }
 
 // NewBootstrap returns the well-known roles and bindings. Rights on Placements are part of view and
-// edit.
+// edit, the right to ask where something is placed is part of view.
 func NewBootstrap() (*Bootstrap, error) {
 	b := &Bootstrap{Roles: map[string]*rbacv1.ClusterRole{}}
 	all := bootstrappolicy.ClusterRoles()
@@ -26,8 +26,18 @@ func NewBootstrap() (*Bootstrap, error) {
 		b.Roles[all[i].Name] = &all[i]
 	}
 	// Kinds of our own are part of what the well-known roles allow.
-	b.grant("view", readVerbs)
-	b.grant("edit", writeVerbs)
+	b.grant("view", "skerry.dev", "placements", readVerbs)
+	b.grant("edit", "skerry.dev", "placements", writeVerbs)
+	b.grant("view", "skerry.dev", "bindings", readVerbs)
+	b.grant("view", "skerry.dev", "placementreviews", []string{"create"})
+	b.grant("view", "skerry.dev", "customizers", readVerbs)
+	b.grant("edit", "skerry.dev", "customizers", writeVerbs)
+	b.grant("view", "skerry.dev", "statuscollectors", readVerbs)
+	b.grant("edit", "skerry.dev", "statuscollectors", writeVerbs)
+	b.grant("view", "skerry.dev", "combinedstatuses", readVerbs)
+	b.grant("view", "skerry.dev", "upsyncs", readVerbs)
+	b.grant("view", "multicluster.x-k8s.io", "clusterprofiles", readVerbs)
+	b.grant("view", "multicluster.x-k8s.io", "placementdecisions", readVerbs)
 	reader := metricsReader()
 	b.Roles[reader.Name] = reader
 	sums, err := Aggregate(b.Roles)
@@ -49,13 +59,13 @@ var (
 	writeVerbs = []string{"create", "delete", "deletecollection", "patch", "update"}
 )
 
-// metricsReader is the role that a cluster's metrics-server brings: who may view may see what Pods
-// use.
+// metricsReader is what a cluster's metrics-server brings: who may view may see what Pods use. It has a name of
+// its own, so that the manifests of metrics-server can create theirs, and delete it.
 func metricsReader() *rbacv1.ClusterRole {
 	const aggregate = "rbac.authorization.k8s.io/aggregate-to-"
 	return &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{
-			Name:   "system:aggregated-metrics-reader",
+			Name:   "skerry:metrics-reader",
 			Labels: map[string]string{aggregate + "view": "true", aggregate + "edit": "true", aggregate + "admin": "true"},
 		},
 		Rules: []rbacv1.PolicyRule{
@@ -64,16 +74,16 @@ func metricsReader() *rbacv1.ClusterRole {
 	}
 }
 
-// grant adds rights on Placements to a role that the well-known roles aggregate.
-func (b *Bootstrap) grant(role string, verbs []string) {
-	name := "skerry:aggregate-to-" + role
+// grant adds rights on a resource to a role that the well-known roles aggregate.
+func (b *Bootstrap) grant(role, group, resource string, verbs []string) {
+	name := "skerry:" + resource + "-aggregate-to-" + role
 	b.Roles[name] = &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{
 			Name:   name,
 			Labels: map[string]string{"rbac.authorization.k8s.io/aggregate-to-" + role: "true"},
 		},
 		Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{"skerry.dev"}, Resources: []string{"placements"}, Verbs: verbs},
+			{APIGroups: []string{group}, Resources: []string{resource}, Verbs: verbs},
 		},
 	}
 }

@@ -34,9 +34,13 @@ func (r *Roles) Use(roles, clusterRoles rest.Getter, bindings, clusterBindings r
 	r.roles, r.clusterRoles, r.bindings, r.clusterBindings = roles, clusterRoles, bindings, clusterBindings
 }
 
-// GetRole implements validation.RoleGetter.
+// GetRole implements validation.RoleGetter. An inert role gives nothing in the space: it is as if it
+// were not there.
 func (r *Roles) GetRole(ctx context.Context, ns, name string) (*rbacv1.Role, error) {
 	obj, err := r.roles.Get(apirequest.WithNamespace(ctx, ns), name, &metav1.GetOptions{ResourceVersion: "0"})
+	if err == nil && v1alpha1.Inert(obj.(*rbacapi.Role).Labels) {
+		err = apierrors.NewNotFound(rbacv1.Resource("roles"), name)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -50,6 +54,9 @@ func (r *Roles) GetClusterRole(ctx context.Context, name string) (*rbacv1.Cluste
 	obj, err := r.clusterRoles.Get(apirequest.WithNamespace(ctx, ""), name, &metav1.GetOptions{ResourceVersion: "0"})
 	if apierrors.IsNotFound(err) {
 		return r.Bootstrap.role(ctx, name)
+	}
+	if err == nil && v1alpha1.Inert(obj.(*rbacapi.ClusterRole).Labels) {
+		err = apierrors.NewNotFound(rbacv1.Resource("clusterroles"), name)
 	}
 	if err != nil {
 		return nil, err
@@ -67,7 +74,7 @@ func (r *Roles) ListRoleBindings(ctx context.Context, ns string) ([]*rbacv1.Role
 	items := obj.(*rbacapi.RoleBindingList).Items
 	out := make([]*rbacv1.RoleBinding, 0, len(items))
 	for i := range items {
-		if passing(items[i].Annotations) {
+		if passing(items[i].Annotations) || v1alpha1.Inert(items[i].Labels) {
 			continue
 		}
 		b := &rbacv1.RoleBinding{}
@@ -88,7 +95,7 @@ func (r *Roles) ListClusterRoleBindings(ctx context.Context) ([]*rbacv1.ClusterR
 	items := obj.(*rbacapi.ClusterRoleBindingList).Items
 	out := append([]*rbacv1.ClusterRoleBinding(nil), r.Bootstrap.Bindings...)
 	for i := range items {
-		if passing(items[i].Annotations) {
+		if passing(items[i].Annotations) || v1alpha1.Inert(items[i].Labels) {
 			continue
 		}
 		b := &rbacv1.ClusterRoleBinding{}

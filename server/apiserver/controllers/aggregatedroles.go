@@ -16,6 +16,7 @@ import (
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/rest"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/authz"
 	"skerry.dev/skerry/server/apiserver/follow"
 	"skerry.dev/skerry/server/apiserver/registrykey"
@@ -78,6 +79,9 @@ func (s *AggregatedRoles) sync(ctx context.Context, space string) error {
 		role, ok := v.(*rbacv1.ClusterRole)
 		if err != nil || !ok {
 			return fmt.Errorf("decode %s: %T, %w", kv.Key, v, err)
+		}
+		if v1alpha1.Inert(role.Labels) {
+			continue // it gives nothing here
 		}
 		role.ResourceVersion = fmt.Sprint(kv.ModRevision)
 		stored[role.Name], roles[role.Name] = role, role

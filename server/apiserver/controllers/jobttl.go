@@ -40,7 +40,7 @@ func NewJobTTL(client *clientv3.Client, loopback func(string) *rest.Config, log 
 	t.reconciler = reconciler[jobKey]{
 		client: client,
 		prefix: jobKeys,
-		queue:  queue.New[jobKey](100*time.Millisecond, time.Minute),
+		queue:  queue.NewFair(100*time.Millisecond, time.Minute, func(of jobKey) string { return of.space }),
 		of:     t,
 	}
 	return t

@@ -88,10 +88,11 @@ func TestCustomDocuments(t *testing.T) {
 
 	_, before := get("/openapi/v3", discovery.JSONType)
 	d.of[0] = described("Boat", "v1", "v2")
-	d.of[0].Generation, d.of[0].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["size"] = 2, apiextensionsv1.JSONSchemaProps{
-		Type:        "integer",
-		Description: "changed",
-	}
+	d.of[0].Generation, d.of[0].Spec.Versions[0].Schema.OpenAPIV3Schema.Properties["size"] = 2,
+		apiextensionsv1.JSONSchemaProps{
+			Type:        "integer",
+			Description: "changed",
+		}
 	if _, after := get("/openapi/v3", discovery.JSONType); after == before {
 		t.Error("the list is the same after a change")
 	}

@@ -9,14 +9,16 @@ import (
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/warning"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/inventory"
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-// Guard is the admission plugin that refuses CustomResourceDefinitions of reserved groups, and those
-// with a conversion webhook that Outbound does not allow.
+// Guard is the admission plugin that refuses CustomResourceDefinitions of reserved groups, those
+// with a conversion webhook that Outbound does not allow. It warns of a placement that means nothing.
 type Guard struct{ Outbound *outbound.Rules }
 
 // Handles implements admission.Interface.
@@ -38,9 +40,18 @@ func (g Guard) Validate(ctx context.Context, a admission.Attributes, _ admission
 				"choose another group"),
 		)
 	}
+	if inventory.Defines(crd.Name) {
+		return admission.NewForbidden(a, fmt.Errorf("metadata.name: every space has %s already, and the center "+
+			"writes its objects: leave the definition out", crd.Name))
+	}
 	old, _ := a.GetOldObject().(*apiextensions.CustomResourceDefinition)
 	if err := checkGroup(crd, old); err != nil {
 		return admission.NewForbidden(a, err)
+	}
+	if word, said := crd.Annotations[v1alpha1.AnnotationPlacement]; said && word != v1alpha1.PlacementNone {
+		warning.AddWarning(ctx, "", fmt.Sprintf("metadata.annotations[%s]: %.40q means nothing: write %s, "+
+			"which keeps the definition and its objects in the space, or leave it out",
+			v1alpha1.AnnotationPlacement, word, v1alpha1.PlacementNone))
 	}
 	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter &&
 		c.WebhookClientConfig != nil {

@@ -8,6 +8,7 @@ import (
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"skerry.dev/skerry/server/apiserver/inventory"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
 )
@@ -44,21 +45,45 @@ func ServeGroups(w http.ResponseWriter, r *http.Request, native http.Handler, se
 	response.WriteJSON(w, r, "application/json", groupList(all))
 }
 
-// visible removes the groups and resources that exist in root only.
+// visible removes the groups and resources that exist in root only, and the verbs of what is only
+// shown.
 func visible(g apidiscovery.APIGroupDiscovery, space string) apidiscovery.APIGroupDiscovery {
-	if "/apis/"+g.Name != OwnGroup || space == request.RootSpace || space == request.AllSpaces {
+	if g.Name == inventory.Group {
+		return shown(g)
+	}
+	if "/apis/"+g.Name != OwnGroup {
 		return g
 	}
 	versions := slices.Clone(g.Versions)
 	for i := range versions {
-		versions[i].Resources = slices.DeleteFunc(slices.Clone(versions[i].Resources),
-			func(r apidiscovery.APIResourceDiscovery) bool { return !InEverySpace(r.Resource) })
+		kept := make([]apidiscovery.APIResourceDiscovery, 0, len(versions[i].Resources))
+		for _, r := range versions[i].Resources {
+			if r.Verbs = verbs(r.Resource, space, r.Verbs); r.Verbs != nil {
+				kept = append(kept, r)
+			}
+		}
+		versions[i].Resources = kept
 	}
 	g.Versions = versions
 	return g
 }
 
-// addGroup adds a group, or those of its versions that are missing.
+// shown takes the verbs of writing off the kinds of package inventory.
+func shown(g apidiscovery.APIGroupDiscovery) apidiscovery.APIGroupDiscovery {
+	g.Versions = slices.Clone(g.Versions)
+	for i := range g.Versions {
+		g.Versions[i].Resources = slices.Clone(g.Versions[i].Resources)
+		for j := range g.Versions[i].Resources {
+			if r := &g.Versions[i].Resources[j]; inventory.Kind(r.Resource) != "" {
+				r.Verbs, r.Subresources = inventory.Verbs(), nil
+			}
+		}
+	}
+	return g
+}
+
+// addGroup adds a group, or those of its versions that are missing. A space may define kinds of its
+// own in the group of package inventory.
 func addGroup(all *apidiscovery.APIGroupDiscoveryList, g apidiscovery.APIGroupDiscovery) {
 	i := slices.IndexFunc(all.Items, func(have apidiscovery.APIGroupDiscovery) bool { return have.Name == g.Name })
 	if i < 0 {
@@ -66,11 +91,14 @@ func addGroup(all *apidiscovery.APIGroupDiscoveryList, g apidiscovery.APIGroupDi
 		return
 	}
 	for _, v := range g.Versions {
-		if !slices.ContainsFunc(
-			all.Items[i].Versions,
-			func(have apidiscovery.APIVersionDiscovery) bool { return have.Version == v.Version },
-		) {
+		j := slices.IndexFunc(all.Items[i].Versions,
+			func(have apidiscovery.APIVersionDiscovery) bool { return have.Version == v.Version })
+		switch {
+		case j < 0:
 			all.Items[i].Versions = append(all.Items[i].Versions, v)
+		case g.Name == inventory.Group:
+			have := &all.Items[i].Versions[j]
+			have.Resources = append(slices.Clone(have.Resources), v.Resources...)
 		}
 	}
 }

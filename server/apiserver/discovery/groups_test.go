@@ -4,10 +4,13 @@ import (
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 
 	apidiscovery "k8s.io/api/apidiscovery/v2"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/apiserver/inventory"
 )
 
 // A client gets the version of aggregated discovery that it asks for, or the plain list.
@@ -41,5 +44,31 @@ func TestGroupsInTheFormAskedFor(t *testing.T) {
 		if want == "application/json" && (len(plain.Groups) != 1 || plain.Groups[0].Name != "apps") {
 			t.Errorf("Accept %q: groups %v", accept, plain.Groups)
 		}
+	}
+}
+
+// A space's own kinds in the group of the inventory stand beside those that are shown, which can only
+// be read.
+func TestAGroupThatIsSharedWithTheInventory(t *testing.T) {
+	group := func(resource string) apidiscovery.APIGroupDiscovery {
+		return apidiscovery.APIGroupDiscovery{
+			ObjectMeta: metav1.ObjectMeta{Name: inventory.Group},
+			Versions: []apidiscovery.APIVersionDiscovery{{Version: inventory.Version, Resources: []apidiscovery.APIResourceDiscovery{{
+				Resource: resource, Verbs: []string{"create", "deletecollection", "get", "list", "watch"},
+				Subresources: []apidiscovery.APISubresourceDiscovery{{Subresource: "status"}}}}}},
+		}
+	}
+	var all apidiscovery.APIGroupDiscoveryList
+	addGroup(&all, visible(group(inventory.Profiles), "shop"))
+	addGroup(&all, visible(group("serviceexports"), "shop"))
+	if len(all.Items) != 1 || len(all.Items[0].Versions) != 1 || len(all.Items[0].Versions[0].Resources) != 2 {
+		t.Fatalf("%+v", all.Items)
+	}
+	shown, own := all.Items[0].Versions[0].Resources[0], all.Items[0].Versions[0].Resources[1]
+	if !slices.Equal(shown.Verbs, inventory.Verbs()) || len(shown.Subresources) != 0 {
+		t.Errorf("profiles can be written: %v", shown)
+	}
+	if len(own.Verbs) != 5 || len(own.Subresources) != 1 {
+		t.Errorf("the space's own kind lost verbs: %v", own)
 	}
 }

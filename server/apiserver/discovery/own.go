@@ -2,14 +2,55 @@ package discovery
 
 import (
 	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/apiserver/request"
 )
 
 // OwnGroup is the URL path of the group of the kinds of skerry.dev.
 const OwnGroup = "/apis/skerry.dev"
 
+// Reviews is a resource of skerry.dev that can be created only.
+const Reviews = "placementreviews"
+
+// Bindings is a resource of skerry.dev that can be read only.
+const Bindings = "bindings"
+
 // InEverySpace reports whether a resource of skerry.dev, or a subresource of one, exists outside
 // root.
 func InEverySpace(resource string) bool {
 	resource, _, _ = strings.Cut(resource, "/")
-	return resource == "placements"
+	switch resource {
+	case "placements", "customizers", "statuscollectors", "combinedstatuses", "upsyncs", Bindings, Reviews:
+		return true
+	}
+	return false
+}
+
+// verbs returns those that a resource of skerry.dev has in a space, nil where it does not exist.
+func verbs(resource, space string, defined []string) []string {
+	inRoot := space == request.RootSpace || space == request.AllSpaces
+	switch {
+	case resource == Reviews && inRoot:
+		return nil
+	case resource == Reviews:
+		return []string{"create"}
+	case resource == Bindings:
+		return []string{"get", "list", "watch"}
+	case inRoot || InEverySpace(resource):
+		return defined
+	}
+	return nil
+}
+
+// OwnResources are the resources of skerry.dev that exist in a space.
+func OwnResources(all []metav1.APIResource, space string) []metav1.APIResource {
+	kept := make([]metav1.APIResource, 0, len(all))
+	for _, r := range all {
+		if r.Verbs = verbs(r.Name, space, r.Verbs); r.Verbs != nil {
+			kept = append(kept, r)
+		}
+	}
+	return kept
 }

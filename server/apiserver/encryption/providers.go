@@ -43,7 +43,8 @@ func readProviders(ctx context.Context, path string) (p providers, err error) {
 	}
 	config, err := encryptionconfig.LoadEncryptionConfig(ctx, path, false, "skerry")
 	if err != nil {
-		return p, fmt.Errorf("--encryption-provider-config: %w", err)
+		return p, fmt.Errorf("--encryption-provider-config: %w; it must be an EncryptionConfiguration of "+
+			"apiserver.config.k8s.io/v1", err)
 	}
 	for gr := range config.Transformers {
 		raw := slices.ContainsFunc(readRaw, func(r schema.GroupResource) bool {

@@ -28,15 +28,19 @@ func TestSelected(t *testing.T) {
 			internalversion.ListOptions{Limit: 500}, selected{"web", "Pod", "u"}, true},
 		"events --for": {"involvedObject.kind=Deployment,involvedObject.apiVersion=apps/v1,involvedObject.name=web", "prod",
 			internalversion.ListOptions{}, selected{"web", "Deployment", ""}, true},
-		"a name":            {"involvedObject.name==web,type!=Warning", "prod", internalversion.ListOptions{ResourceVersion: "0"}, selected{"web", "", ""}, true},
-		"the second part":   {"involvedObject.name=web", "prod", internalversion.ListOptions{Continue: "c"}, selected{"web", "", ""}, true},
-		"a kind":            {"involvedObject.kind=Pod", "prod", internalversion.ListOptions{}, selected{}, false},
-		"all but one":       {"involvedObject.name!=web", "prod", internalversion.ListOptions{}, selected{}, false},
-		"no name":           {"involvedObject.name=", "prod", internalversion.ListOptions{}, selected{}, false},
-		"everything":        {"", "prod", internalversion.ListOptions{}, selected{}, false},
-		"all namespaces":    {"involvedObject.name=web", "", internalversion.ListOptions{}, selected{}, false},
-		"another namespace": {"involvedObject.name=web,involvedObject.namespace=test", "prod", internalversion.ListOptions{}, selected{}, false},
-		"another time":      {"involvedObject.name=web", "prod", internalversion.ListOptions{ResourceVersion: "7"}, selected{}, false},
+		"a name": {"involvedObject.name==web,type!=Warning", "prod",
+			internalversion.ListOptions{ResourceVersion: "0"}, selected{"web", "", ""}, true},
+		"the second part": {"involvedObject.name=web", "prod", internalversion.ListOptions{Continue: "c"},
+			selected{"web", "", ""}, true},
+		"a kind":         {"involvedObject.kind=Pod", "prod", internalversion.ListOptions{}, selected{}, false},
+		"all but one":    {"involvedObject.name!=web", "prod", internalversion.ListOptions{}, selected{}, false},
+		"no name":        {"involvedObject.name=", "prod", internalversion.ListOptions{}, selected{}, false},
+		"everything":     {"", "prod", internalversion.ListOptions{}, selected{}, false},
+		"all namespaces": {"involvedObject.name=web", "", internalversion.ListOptions{}, selected{}, false},
+		"another namespace": {"involvedObject.name=web,involvedObject.namespace=test", "prod",
+			internalversion.ListOptions{}, selected{}, false},
+		"another time": {"involvedObject.name=web", "prod",
+			internalversion.ListOptions{ResourceVersion: "7"}, selected{}, false},
 	} {
 		o := c.more
 		o.FieldSelector = fields.ParseSelectorOrDie(c.selector)
@@ -56,7 +60,8 @@ func TestMerge(t *testing.T) {
 	at := time.Unix(100, 0)
 	found := func(name, reason string) api.Event {
 		place := onsite.Place{Kind: "Deployment", Name: "web", At: exchange.Place{Target: "oslo", Pod: "web"}}
-		return convert(onsite.Found{Place: place, Event: onsite.Event{Name: name, Type: "Normal", Reason: reason, Message: "m",
+		return convert(onsite.Found{Place: place, Event: onsite.Event{Name: name, Type: "Normal", Reason: reason,
+			Message:   "m",
 			Component: "kubelet", Count: 3, First: at, Last: at.Add(time.Minute)}}, "prod", "u-web")
 	}
 	stored := func(names ...string) *api.EventList {
@@ -66,7 +71,8 @@ func TestMerge(t *testing.T) {
 		}
 		return out
 	}
-	live := []api.Event{found("web.c", "Pulled"), found("web.a", "Pulled"), found("web.a", "Pulled"), found("web.d", "Started")}
+	live := []api.Event{found("web.c", "Pulled"), found("web.a", "Pulled"), found("web.a", "Pulled"),
+		found("web.d", "Started")}
 	of := func(selector string) *internalversion.ListOptions {
 		return &internalversion.ListOptions{FieldSelector: fields.ParseSelectorOrDie(selector)}
 	}
@@ -77,10 +83,13 @@ func TestMerge(t *testing.T) {
 		o         *internalversion.ListOptions
 		want      []string
 	}{
-		"all": {stored("web.b"), stored("web.b"), of("involvedObject.name=web,involvedObject.apiVersion=apps/v1,involvedObject.uid=u-web"),
+		"all": {stored("web.b"), stored("web.b"),
+			of("involvedObject.name=web,involvedObject.apiVersion=apps/v1,involvedObject.uid=u-web"),
 			[]string{"web.a", "web.b", "web.c", "web.d"}},
-		"reported":     {stored("web.b", "web.c"), stored("web.b", "web.c"), of("involvedObject.name=web"), []string{"web.a", "web.b", "web.c", "web.d"}},
-		"by part":      {stored("web.e"), stored("web.a", "web.e"), of("involvedObject.name=web"), []string{"web.c", "web.d", "web.e"}},
+		"reported": {stored("web.b", "web.c"), stored("web.b", "web.c"), of("involvedObject.name=web"),
+			[]string{"web.a", "web.b", "web.c", "web.d"}},
+		"by part": {stored("web.e"), stored("web.a", "web.e"), of("involvedObject.name=web"),
+			[]string{"web.c", "web.d", "web.e"}},
 		"by reason":    {stored(), stored(), of("involvedObject.name=web,reason=Started"), []string{"web.d"}},
 		"by type":      {stored(), stored(), of("involvedObject.name=web,type=Warning"), nil},
 		"another UID":  {stored(), stored(), of("involvedObject.name=web,involvedObject.uid=u-0"), nil},
@@ -105,10 +114,13 @@ func TestMerge(t *testing.T) {
 func TestConvert(t *testing.T) {
 	place := onsite.Place{Kind: "Pod", Name: "web", At: exchange.Place{Target: "oslo", Pod: "web-there", UID: "u-there"}}
 	found := onsite.Found{Place: place, Event: onsite.Event{Name: "web.a", Type: "Normal", Reason: "Pulled", Message: "m",
-		Component: "kubelet", FieldPath: "spec.containers{web}", Count: 1 << 40, First: time.Unix(1, 0), Last: time.Unix(2, 0)}}
+		Component: "kubelet", FieldPath: "spec.containers{web}", Count: 1 << 40, First: time.Unix(1, 0),
+		Last: time.Unix(2, 0)}}
 	e := convert(found, "prod", "u-here")
-	about := api.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: "prod", Name: "web", UID: "u-here", FieldPath: "spec.containers{web}"}
-	if e.InvolvedObject != about || e.Namespace != "prod" || e.Annotations["skerry.dev/reported-from"] != "oslo" || len(e.Annotations) != 1 ||
+	about := api.ObjectReference{Kind: "Pod", APIVersion: "v1", Namespace: "prod", Name: "web", UID: "u-here",
+		FieldPath: "spec.containers{web}"}
+	if e.InvolvedObject != about || e.Namespace != "prod" ||
+		e.Annotations["skerry.dev/reported-from"] != "oslo" || len(e.Annotations) != 1 ||
 		e.Source != (api.EventSource{Component: "kubelet", Host: "oslo"}) || e.Count != 1<<30 || e.ResourceVersion != "" ||
 		e.FirstTimestamp.Unix() != 1 || e.LastTimestamp.Unix() != 2 {
 		t.Errorf("%+v", e)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
@@ -35,13 +36,25 @@ func Prefix(ctx context.Context, c *clientv3.Client, prefix string, f Handler) e
 		}
 		all = nil //nolint:ineffassign // the listing is large and must not live as long as the watch
 		for err == nil && ctx.Err() == nil {
-			rev, err = watchFrom(ctx, c, prefix, rev, f)
+			before := rev
+			if rev, err = watchFrom(ctx, c, prefix, rev, f); err == nil && rev == before {
+				pause(ctx) // an etcd without a leader ends it at once
+			}
 		}
 		if err != nil && !errors.Is(err, rpctypes.ErrCompacted) && ctx.Err() == nil {
 			return err
 		}
 	}
 	return ctx.Err()
+}
+
+// pause waits before a watch that gave nothing begins again.
+func pause(ctx context.Context) {
+	const emptyPause = 100 * time.Millisecond
+	select {
+	case <-time.After(emptyPause):
+	case <-ctx.Done():
+	}
 }
 
 // List reads all keys below prefix as of one revision. It reads their values too, unless the

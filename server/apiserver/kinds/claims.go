@@ -3,12 +3,15 @@ package kinds
 import (
 	"context"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	genericregistry "k8s.io/apiserver/pkg/registry/generic/registry"
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
@@ -40,4 +43,26 @@ func (s SettledClaim) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 		old = before
 	}
 	return s.RESTUpdateStrategy.ValidateUpdate(ctx, obj, old)
+}
+
+// ClaimEnds keeps a user's claim that is placed until its target has no more of it: there it may be in
+// use, as in a cluster, where a finalizer keeps it. Namespaces and owners do not wait for that. With a
+// grace period of 0 a user does not, either.
+func ClaimEnds(s *genericregistry.Store) {
+	s.DeleteStrategy = claimDelete{mirrorDelete{s.DeleteStrategy}}
+}
+
+type claimDelete struct{ mirrorDelete }
+
+// CheckGracefulDelete implements rest.RESTGracefulDeleteStrategy.
+func (s claimDelete) CheckGracefulDelete(ctx context.Context, obj runtime.Object, o *metav1.DeleteOptions) bool {
+	targets, _ := metadata.Annotation(metadata.Of(obj), v1alpha1.AnnotationTargets)
+	if request.FromCenter(ctx) || targets == "" {
+		return s.mirrorDelete.CheckGracefulDelete(ctx, obj, o)
+	}
+	if o.GracePeriodSeconds == nil {
+		least := int64(1)
+		o.GracePeriodSeconds = &least
+	}
+	return true
 }

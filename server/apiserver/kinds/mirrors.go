@@ -79,6 +79,18 @@ func MirrorInto(s *genericregistry.Store) {
 	s.UpdateStrategy = mirrorUpdate{s.UpdateStrategy}
 }
 
+// EndsAtSite lets the center show that an object of a kind is being deleted at its target, for
+// which its controllers there wait. A kind of Kubernetes without a grace period has none here either:
+// every other deletion is as before.
+func EndsAtSite(s *genericregistry.Store) { s.DeleteStrategy = mirrorDelete{s.DeleteStrategy} }
+
+type mirrorDelete struct{ rest.RESTDeleteStrategy }
+
+// CheckGracefulDelete implements rest.RESTGracefulDeleteStrategy.
+func (mirrorDelete) CheckGracefulDelete(ctx context.Context, obj runtime.Object, o *metav1.DeleteOptions) bool {
+	return metadata.IsReported(ctx, obj) && o.GracePeriodSeconds != nil
+}
+
 type mirrorCreate struct{ rest.RESTCreateStrategy }
 
 func (s mirrorCreate) PrepareForCreate(ctx context.Context, obj runtime.Object) {
@@ -110,10 +122,10 @@ func (s mirrorUpdate) ValidateUpdate(ctx context.Context, obj, old runtime.Objec
 	if metadata.IsReported(ctx, obj) {
 		return nil
 	}
-	if from, mirrored := metadata.Annotation(metadata.Of(old), v1alpha1.AnnotationReportedFrom); mirrored &&
+	if _, mirrored := metadata.Annotation(metadata.Of(old), v1alpha1.AnnotationReportedFrom); mirrored &&
 		!request.FromCenter(ctx) {
 		// The scale subresource comes this way: admission sees a Scale, which has no annotations.
-		return field.ErrorList{field.Forbidden(field.NewPath("spec"), metadata.ErrReported(from).Error())}
+		return field.ErrorList{field.Forbidden(field.NewPath("spec"), metadata.ErrReported(metadata.Of(old)).Error())}
 	}
 	return s.RESTUpdateStrategy.ValidateUpdate(ctx, obj, old)
 }

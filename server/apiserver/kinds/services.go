@@ -20,14 +20,16 @@ import (
 
 // AddServices serves Services without allocating anything: a space routes nothing, the workload
 // cluster allocates addresses and ports, and the space shows what it reports. Upstream's hooks,
-// which would allocate and delete Endpoints, are taken out.
+// which would allocate and delete Endpoints, are taken out. So is the one that guesses the address
+// families of a Service when it is read: what is read would not be what is stored, and its targets
+// would be sent either. The families are the cluster's choice, too.
 func AddServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error {
 	none := map[api.IPFamily]ipallocator.Interface{}
 	services, _, _, err := servicestore.NewREST(og, api.IPv4Protocol, none, nil, nil, nil, nil)
 	if err != nil {
 		return err
 	}
-	services.Store.AfterDelete = nil
+	services.Store.AfterDelete, services.Store.Decorator = nil, nil
 	services.Store.BeginCreate = func(
 		_ context.Context,
 		obj runtime.Object,
@@ -37,7 +39,7 @@ func AddServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 		return func(context.Context, bool) {}, nil
 	}
 	services.Store.BeginUpdate = func(
-		_ context.Context,
+		ctx context.Context,
 		obj, old runtime.Object,
 		_ *metav1.UpdateOptions,
 	) (registry.FinishFunc, error) {
@@ -46,6 +48,10 @@ func AddServices(m map[string]rest.Storage, og generic.RESTOptionsGetter) error 
 		keepAllocated(after, before)
 		keepFamilies(after, before)
 		followAddress(after, before)
+		if request.FromCenter(ctx) {
+			// What is allocated has no field manager in a cluster. Who applies an empty clusterIP has no conflict.
+			after.ManagedFields = before.ManagedFields
+		}
 		return func(context.Context, bool) {}, nil
 	}
 	services.Store.CreateStrategy = unsettledStrategy{services.Store.CreateStrategy}

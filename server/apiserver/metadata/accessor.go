@@ -6,10 +6,17 @@ import (
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
 // ErrReported is returned to users who change an object that a target reported.
-func ErrReported(target string) error {
+func ErrReported(o metav1.Object) error {
+	target, _ := Annotation(o, v1alpha1.AnnotationReportedFrom)
+	if placement, came := Annotation(o, v1alpha1.AnnotationUpsync); came {
+		return fmt.Errorf("this object is of SyncTarget %q and comes from there by spec.upsync of Placement %q; "+
+			"change it at the site, or take it out of spec.upsync", target, placement)
+	}
 	return fmt.Errorf("this object only shows what SyncTarget %q reported; change the object that owns it", target)
 }
 

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -15,6 +14,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/quantity"
 	"skerry.dev/skerry/store"
 )
 
@@ -89,7 +89,7 @@ func nodeOf(w store.Write) *api.Node {
 		}
 	}
 	n.Spec.Unschedulable, _ = fields.Map(o, "spec")["unschedulable"].(bool)
-	n.Status.Capacity, n.Status.Allocatable = resources(cluster, "capacity"), resources(cluster, "allocatable")
+	n.Status.Capacity, n.Status.Allocatable = resources(o, "capacity"), resources(o, "allocatable")
 	n.Status.Addresses = []api.NodeAddress{{Type: api.NodeHostName, Address: w.Key.Name}}
 	n.Status.Conditions = []api.NodeCondition{ready(o)}
 	return n
@@ -122,11 +122,11 @@ func ready(o map[string]any) api.NodeCondition {
 	return c
 }
 
-func resources(cluster map[string]any, field string) api.ResourceList {
+func resources(o map[string]any, field string) api.ResourceList {
 	var out api.ResourceList
-	for name, v := range fields.Map(cluster, field) {
+	for name, v := range fields.Map(o, "status", field) {
 		text, _ := v.(string)
-		q, err := resource.ParseQuantity(text)
+		q, err := quantity.Parse(text)
 		if err != nil {
 			continue
 		}

@@ -126,9 +126,10 @@ func TestASpaceSeesTheNodesOfItsTargetsAlone(t *testing.T) {
 func TestANodeTellsWhatItsSiteIs(t *testing.T) {
 	w := newWriter()
 	cluster := map[string]any{
-		"operatingSystem": "linux", "architecture": "arm64", "capacity": map[string]any{"cpu": "8", "pods": "220"},
-		"allocatable": map[string]any{"cpu": "7500m"},
+		"operatingSystem": "linux", "architecture": "arm64",
 	}
+	capacity := map[string]any{"cpu": "8", "pods": "220"}
+	allocatable := map[string]any{"cpu": "7500m"}
 	condition := func(kind, status, reason string) map[string]any {
 		return map[string]any{"type": kind, "status": status, "reason": reason, "lastTransitionTime": later}
 	}
@@ -138,12 +139,15 @@ func TestANodeTellsWhatItsSiteIs(t *testing.T) {
 	}{
 		{api.ConditionTrue, []any{condition("Connected", "True", "SessionOpen")}},
 		{api.ConditionUnknown, []any{condition("Connected", "True", v1alpha1.ReasonSilent)}},
-		{api.ConditionUnknown, []any{condition("Connected", "False", "NoSession"), condition("TargetReachable", "False", "X")}},
-		{api.ConditionFalse, []any{condition("TargetReachable", "False", "X"), condition("Connected", "True", "SessionOpen")}},
+		{api.ConditionUnknown, []any{condition("Connected", "False", "NoSession"),
+			condition("TargetReachable", "False", "X")}},
+		{api.ConditionFalse, []any{condition("TargetReachable", "False", "X"),
+			condition("Connected", "True", "SessionOpen")}},
 		{api.ConditionUnknown, []any{condition("Synced", "True", "UpToDate")}},
 	} {
 		w.site("paris", "eu", noon, map[string]any{
-			"kubernetesVersion": "v1.31.2+k3s1", "cluster": cluster, "conditions": c.conditions,
+			"kubernetesVersion": "v1.31.2+k3s1", "cluster": cluster,
+			"capacity": capacity, "allocatable": allocatable, "conditions": c.conditions,
 		})
 		n := w.list(t, "shop", nil).Items[0]
 		is := n.Status.Conditions[0]
@@ -238,7 +242,8 @@ func TestAWatchFromTooFarBackIsToldToListAgain(t *testing.T) {
 	for i := range 3 * pending {
 		w.site("paris", fmt.Sprint(i), noon, nil)
 	}
-	if _, err := NewNodes(w.Table).Watch(in("shop"), &internalversion.ListOptions{ResourceVersion: began}); !apierrors.IsResourceExpired(err) {
+	if _, err := NewNodes(w.Table).Watch(in("shop"),
+		&internalversion.ListOptions{ResourceVersion: began}); !apierrors.IsResourceExpired(err) {
 		t.Errorf("from before what is remembered: %v", err)
 	}
 	last := ""
@@ -268,8 +273,10 @@ func TestClassesAreJoined(t *testing.T) {
 	s := &Classes{table: w.Table, kind: "StorageClass"}
 	shop := s.offered(in("shop"))
 	local, fast := shop["local"].(*storage.StorageClass), shop["fast"].(*storage.StorageClass)
-	if len(shop) != 2 || local.Annotations[defaultStorage] != "true" || local.Annotations[v1alpha1.AnnotationOfferedBy] != "a,b" ||
-		fast.Provisioner != "x" || fast.Annotations[v1alpha1.AnnotationOffersDiffer] != "b" || fast.Annotations[defaultStorage] != "" ||
+	if len(shop) != 2 || local.Annotations[defaultStorage] != "true" ||
+		local.Annotations[v1alpha1.AnnotationOfferedBy] != "a,b" ||
+		fast.Provisioner != "x" || fast.Annotations[v1alpha1.AnnotationOffersDiffer] != "b" ||
+		fast.Annotations[defaultStorage] != "" ||
 		string(*fast.ReclaimPolicy) != "Delete" {
 		t.Errorf("in shop: %v", shop)
 	}

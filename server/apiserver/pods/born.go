@@ -8,10 +8,12 @@ import (
 	"k8s.io/kubernetes/pkg/apis/apps"
 	"k8s.io/kubernetes/pkg/apis/batch"
 	api "k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/apis/resource"
 	replicasetstore "k8s.io/kubernetes/pkg/registry/apps/replicaset/storage"
 	jobstore "k8s.io/kubernetes/pkg/registry/batch/job/storage"
 	claimstore "k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim/storage"
 	podstore "k8s.io/kubernetes/pkg/registry/core/pod/storage"
+	devicestore "k8s.io/kubernetes/pkg/registry/resource/resourceclaim/storage"
 
 	"skerry.dev/skerry/tunnel/exchange"
 )
@@ -62,8 +64,23 @@ func Claims(r *claimstore.REST, sites Sites) rest.Storage {
 	if sites == nil {
 		return r
 	}
-	return &claims{r, siteWrites{r, siteObjects{
-		sites: sites, objects: r, kind: api.Resource("persistentvolumeclaims"), resource: exchange.Claims}}}
+	return &claims{r, siteWrites{r, claimsAt(r, sites)}}
+}
+
+func claimsAt(r *claimstore.REST, sites Sites) siteObjects {
+	return siteObjects{
+		sites: sites, objects: r, kind: api.Resource("persistentvolumeclaims"), resource: exchange.Claims,
+	}
+}
+
+// Devices has sites carry out the deletion of claims of devices that were born there, and changes of
+// their labels and annotations.
+func Devices(r *devicestore.REST, sites Sites) rest.Storage {
+	if sites == nil {
+		return r
+	}
+	return &devices{r, siteWrites{r, siteObjects{
+		sites: sites, objects: r, kind: resource.Resource("resourceclaims"), resource: exchange.Devices}}}
 }
 
 // The storages of mirrored kinds: upstream's, but for the writes, which a site carries out. Their
@@ -95,6 +112,12 @@ type (
 		*claimstore.REST
 		siteWrites
 	}
+
+	// devices are claims of devices, which are made at a site of the templates that Pods name.
+	devices struct {
+		*devicestore.REST
+		siteWrites
+	}
 )
 
-var _ = []rest.StandardStorage{&podWrites{}, &jobs{}, &replicaSets{}, &claims{}}
+var _ = []rest.StandardStorage{&podWrites{}, &jobs{}, &replicaSets{}, &claims{}, &devices{}}

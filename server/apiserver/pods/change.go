@@ -27,8 +27,9 @@ import (
 )
 
 // Update implements rest.Updater. Labels and annotations of an object that was born at a site are
-// changed there. The mirror shows them when the site has reported them. Everything else of such an
-// object is refused.
+// changed there, and how much a claim requests. The mirror shows them when the site has reported
+// them. Finalizers are those of the mirror, and so are owners that only the space has. Everything
+// else of such an object is refused.
 func (s siteWrites) Update(
 	ctx context.Context,
 	name string,
@@ -65,12 +66,18 @@ func (s siteWrites) Update(
 	change := &exchange.Changes{
 		Labels:      changed(metadata.Of(old).GetLabels(), metadata.Of(obj).GetLabels()),
 		Annotations: changed(metadata.Of(old).GetAnnotations(), metadata.Of(obj).GetAnnotations()),
+		Storage:     resized(old, obj),
 	}
-	if len(change.Labels)+len(change.Annotations) == 0 {
-		return old, false, nil
+	now := old
+	if len(change.Labels)+len(change.Annotations) > 0 || change.Storage != "" {
+		if now, err = s.change(ctx, old, obj, change, o.DryRun); err != nil {
+			return nil, false, err
+		}
 	}
-	now, err := s.change(ctx, old, obj, change, o.DryRun)
-	return now, false, err
+	if sameOwn(old, obj) {
+		return now, false, nil
+	}
+	return s.setOwn(ctx, old, obj, o)
 }
 
 // wanted is an object as the request wants it, with the annotations of skerry.dev that it has.
@@ -131,6 +138,9 @@ func (s siteObjects) change(
 // shows reports whether an object has what was to be changed.
 func shows(c *exchange.Changes, obj runtime.Object) bool {
 	now := metadata.Of(obj)
+	if size := requested(obj); c.Storage != "" && c.Storage != size.String() {
+		return false
+	}
 	if pod, ok := obj.(*api.Pod); ok {
 		for _, want := range c.Conditions {
 			if !slices.ContainsFunc(pod.Status.Conditions, func(has api.PodCondition) bool {
@@ -187,7 +197,7 @@ func appliedBy(manager string, obj runtime.Object) bool {
 	})
 }
 
-// metadataOnly refuses whatever differs beside labels and annotations, by its field.
+// metadataOnly refuses whatever differs beside labels, annotations and finalizers, by its field.
 func (s siteObjects) metadataOnly(obj, old runtime.Object) error {
 	now, was := metadata.Of(obj), metadata.Of(old)
 	now.SetResourceVersion(was.GetResourceVersion())
@@ -213,14 +223,16 @@ func (s siteObjects) metadataOnly(obj, old runtime.Object) error {
 	rest := obj.DeepCopyObject()
 	metadata.Of(rest).SetLabels(was.GetLabels())
 	metadata.Of(rest).SetAnnotations(was.GetAnnotations())
+	metadata.Of(rest).SetFinalizers(was.GetFinalizers())
+	metadata.Of(rest).SetOwnerReferences(was.GetOwnerReferences())
+	errs = append(errs, newOwners(now, was, at.Child("ownerReferences"))...)
+	if claim, ok := rest.(*api.PersistentVolumeClaim); ok {
+		claim.Spec.Resources.Requests = old.(*api.PersistentVolumeClaim).Spec.Resources.Requests
+		errs = append(errs, newRequests(obj.(*api.PersistentVolumeClaim), old.(*api.PersistentVolumeClaim))...)
+	}
+	errs = append(errs, newFinalizers(now, was, at.Child("finalizers"))...)
 	if len(errs) == 0 && !equality.Semantic.DeepEqual(rest, old) {
-		path := differs(rest, old)
-		why := s.why(was)
-		if path.String() == "metadata.finalizers" {
-			why += "; nobody there waits for a controller of this space: put a finalizer on what it belongs to here, " +
-				"or into its template for the site's own controllers"
-		}
-		errs = append(errs, field.Forbidden(path, why))
+		errs = append(errs, field.Forbidden(differs(rest, old), s.why(was)))
 	}
 	if len(errs) == 0 {
 		return nil
@@ -246,9 +258,13 @@ func (s siteObjects) why(o metav1.Object) string {
 			owner.Name,
 		)
 	} else {
-		text += "its owner says what it is"
+		text += "a template of its workload says what it is"
 	}
-	return text + "; of the object itself, labels and annotations may be changed"
+	if s.resource == exchange.Claims {
+		return text + "; of the claim itself, labels, annotations, finalizers, " +
+			"owners and spec.resources.requests.storage may be changed"
+	}
+	return text + "; of the object itself, labels, annotations, finalizers and owners may be changed"
 }
 
 // differs is the first field in which two objects differ.
@@ -261,13 +277,6 @@ func differs(a, b runtime.Object) *field.Path {
 		}
 		if name != "ObjectMeta" {
 			return field.NewPath(strings.ToLower(name[:1]) + name[1:])
-		}
-		was, now := metadata.Of(a), metadata.Of(b)
-		switch {
-		case !equality.Semantic.DeepEqual(was.GetFinalizers(), now.GetFinalizers()):
-			return field.NewPath("metadata", "finalizers")
-		case !equality.Semantic.DeepEqual(was.GetOwnerReferences(), now.GetOwnerReferences()):
-			return field.NewPath("metadata", "ownerReferences")
 		}
 		return field.NewPath("metadata")
 	}

@@ -14,12 +14,19 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
+// Endings is told which Pods that were placed by themselves end because a user said so.
+type Endings interface {
+	// Evicted is called before the Pod is deleted.
+	Evicted(ctx context.Context, pod metav1.Object)
+}
+
 // podEvictions evicts a Pod at its site, whose disruption budgets count. A Pod that was placed by
 // itself is then deleted here.
 type podEvictions struct {
 	*podstore.EvictionREST
-	at   siteObjects
-	pods *podstore.REST
+	at      siteObjects
+	pods    *podstore.REST
+	endings Endings
 }
 
 // Create implements rest.NamedCreater.
@@ -61,6 +68,9 @@ func (p *podEvictions) Create(
 		uid := metadata.Of(obj).GetUID()
 		o := options.DeepCopy()
 		o.Preconditions = &metav1.Preconditions{UID: &uid}
+		if len(o.DryRun) == 0 {
+			p.endings.Evicted(ctx, metadata.Of(obj))
+		}
 		if _, _, err := p.pods.Delete(ctx, name, rest.ValidateAllObjectFunc, o); err != nil &&
 			!apierrors.IsNotFound(err) {
 			return nil, err

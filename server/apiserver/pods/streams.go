@@ -44,7 +44,7 @@ type Sites interface {
 
 // Add serves the subresources that reach into a Pod: upstream's own storages, up to the
 // point at which they would ask a kubelet.
-func Add(m map[string]rest.Storage, pods podstore.PodStorage, sites Sites) {
+func Add(m map[string]rest.Storage, pods podstore.PodStorage, sites Sites, endings Endings) {
 	if sites == nil {
 		return
 	}
@@ -61,7 +61,9 @@ func Add(m map[string]rest.Storage, pods podstore.PodStorage, sites Sites) {
 		EphemeralContainersREST: pods.EphemeralContainers,
 		at:                      s,
 	}
-	m["pods/eviction"] = &podEvictions{EvictionREST: pods.Eviction, at: s, pods: pods.Pod}
+	m["pods/eviction"] = &podEvictions{
+		EvictionREST: pods.Eviction, at: s, pods: pods.Pod, endings: endings,
+	}
 }
 
 // siteObjects makes requests for objects of spaces that were born at sites.

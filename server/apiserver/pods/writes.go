@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/apis/resource"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
@@ -46,21 +47,25 @@ func born(ctx context.Context, obj runtime.Object) bool {
 }
 
 // Delete implements rest.GracefulDeleter. An object that was born at a site is deleted there. The
-// mirror goes when the site reports that the object has gone.
+// mirror goes when the site reports that the object has gone. The center takes off mirrors itself, but
+// for its garbage collector, which has them deleted as users do: it names the version that it has seen,
+// and no time.
 func (s siteWrites) Delete(
 	ctx context.Context,
 	name string,
 	validate rest.ValidateObjectFunc,
 	o *metav1.DeleteOptions,
 ) (runtime.Object, bool, error) {
-	if request.FromCenter(ctx) {
+	collected := o != nil && o.GracePeriodSeconds == nil &&
+		o.Preconditions != nil && o.Preconditions.ResourceVersion != nil
+	if request.FromCenter(ctx) && !collected {
 		return s.here.Delete(ctx, name, validate, o)
 	}
 	obj, err := s.objects.Get(ctx, name, &metav1.GetOptions{})
 	if err != nil {
 		return nil, false, unlessGone(err)
 	}
-	if !born(ctx, obj) {
+	if _, mirrored := metadata.Annotation(metadata.Of(obj), v1alpha1.AnnotationReportedFrom); !mirrored {
 		return s.here.Delete(ctx, name, validate, o)
 	}
 	if o == nil {
@@ -78,7 +83,7 @@ func (s siteWrites) Delete(
 	if err := s.end(ctx, obj, exchange.Delete, o); err != nil {
 		return nil, false, err
 	}
-	if s.resource == "" && len(o.DryRun) == 0 {
+	if s.mayStay() && len(o.DryRun) == 0 {
 		shown := s.shows(ctx, obj, func(now runtime.Object) bool {
 			return metadata.Of(now).GetDeletionTimestamp() != nil
 		})
@@ -87,6 +92,12 @@ func (s siteWrites) Delete(
 		}
 	}
 	return ending(obj, o), false, nil
+}
+
+// mayStay reports whether an object that is deleted is shown until it has gone: a Pod has a grace
+// period, and a claim may be in use.
+func (s siteObjects) mayStay() bool {
+	return s.resource == "" || s.resource == exchange.Claims || s.resource == exchange.Devices
 }
 
 // leavesNothing refuses to leave behind at a site what an object owns: it would belong to nobody, and
@@ -100,13 +111,18 @@ func (s siteObjects) leavesNothing(obj runtime.Object, o *metav1.DeleteOptions) 
 	}
 	var owns string
 	switch x := obj.(type) {
-	case *api.PersistentVolumeClaim:
+	case *api.PersistentVolumeClaim, *resource.ResourceClaim:
 		return nil
 	case *api.Pod:
-		if !slices.ContainsFunc(x.Spec.Volumes, func(v api.Volume) bool { return v.Ephemeral != nil }) {
+		switch {
+		case slices.ContainsFunc(x.Spec.Volumes, func(v api.Volume) bool { return v.Ephemeral != nil }):
+			owns = "the claims of its ephemeral volumes"
+		case slices.ContainsFunc(x.Spec.ResourceClaims,
+			func(c api.PodResourceClaim) bool { return c.ResourceClaimTemplateName != nil }):
+			owns = "the claims of its devices"
+		default:
 			return nil
 		}
-		owns = "the claims of its ephemeral volumes"
 	default:
 		owns = "its Pods"
 	}

@@ -8,8 +8,11 @@ import (
 	"slices"
 	"sync"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/utils/lru"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
 // The resources of the kinds that a Plugin enforces.
@@ -74,6 +77,9 @@ func (p *Plugin) Replace(resource string, all map[string]map[string]Object) {
 	i := p.index
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	for _, of := range all {
+		maps.DeleteFunc(of, func(_ string, o Object) bool { return inert(o) })
+	}
 	for space := range i.spaces {
 		i.set(space, resource, all[space])
 	}
@@ -104,12 +110,18 @@ func (p *Plugin) Put(space, resource, name string, obj Object) {
 	if of == nil {
 		of = map[string]Object{}
 	}
-	if obj == nil {
+	if obj == nil || inert(obj) {
 		delete(of, name)
 	} else {
 		of[name] = obj
 	}
 	i.set(space, resource, of)
+}
+
+// inert reports whether an object is only stored in its space, and enforced at sites.
+func inert(o Object) bool {
+	m, ok := o.(metav1.Object)
+	return ok && v1alpha1.Inert(m.GetLabels())
 }
 
 func (i *index) set(space, resource string, of map[string]Object) {

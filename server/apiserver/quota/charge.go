@@ -21,6 +21,7 @@ import (
 	"k8s.io/kubernetes/pkg/quota/v1/evaluator/core"
 	"k8s.io/kubernetes/pkg/quota/v1/install"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/storage"
 )
@@ -50,7 +51,7 @@ type turn struct {
 	flying int // charged requests that may not have written yet; under quotas.mu
 }
 
-// notEvaluated leaves out claims of devices, which belong to nodes.
+// notEvaluated leaves out what claims of devices use: only their site knows it.
 func notEvaluated(r schema.GroupVersionResource) bool { return r.Group != "resource.k8s.io" }
 
 // NewPlugin returns a plugin. Use must give it the storages before the first request.
@@ -163,7 +164,8 @@ func (q *Plugin) of(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// now returns quotas as they are stored: the cache may lag behind the last charge.
+// now returns quotas as they are stored: the cache may lag behind the last charge. Inert ones limit
+// nothing here, and are left out.
 func (q *Plugin) now(ctx context.Context, names []string) ([]corev1.ResourceQuota, error) {
 	var out []corev1.ResourceQuota
 	for _, name := range names {
@@ -173,6 +175,9 @@ func (q *Plugin) now(ctx context.Context, names []string) ([]corev1.ResourceQuot
 		}
 		if err != nil {
 			return nil, err
+		}
+		if v1alpha1.Inert(obj.(*api.ResourceQuota).Labels) {
+			continue
 		}
 		one := corev1.ResourceQuota{}
 		if err := coreconv.Convert_core_ResourceQuota_To_v1_ResourceQuota(obj.(*api.ResourceQuota), &one, nil); err != nil {

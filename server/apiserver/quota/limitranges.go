@@ -11,6 +11,7 @@ import (
 	coreconv "k8s.io/kubernetes/pkg/apis/core/v1"
 	"k8s.io/kubernetes/plugin/pkg/admission/limitranger"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/storage"
@@ -56,6 +57,9 @@ func (l *LimitRanges) each(ctx context.Context, a admission.Attributes, do func(
 	}
 	items := list.(*api.LimitRangeList).Items
 	for i := range items {
+		if v1alpha1.Inert(items[i].Labels) {
+			continue
+		}
 		r := &corev1.LimitRange{}
 		if err := coreconv.Convert_core_LimitRange_To_v1_LimitRange(&items[i], r, nil); err != nil {
 			return err

@@ -60,7 +60,7 @@ func NewCounter(q *Plugin, db *kine.Store, log *slog.Logger) *Counter {
 		client:  db.Client().Client,
 		now:     db.Revision,
 		log:     log,
-		queue:   queue.New[quotaKey](100*time.Millisecond, 30*time.Second),
+		queue:   queue.NewFair(100*time.Millisecond, 30*time.Second, func(of quotaKey) string { return of.space }),
 		with:    map[quotaKey]map[string]bool{},
 	}
 }

@@ -51,6 +51,19 @@ func (u *Usage) Reserve(ctx context.Context, k store.Key) (written func(revision
 	}, nil
 }
 
+// Room is why a space may not have one more object. What the center writes is never refused; who writes
+// for it by the word of a site asks here first.
+func (u *Usage) Room(k store.Key) error {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if s := u.spaces[k.Space]; s != nil {
+		if what, has, may := s.full(k); what != "" {
+			return errQuota(k.Space, what, has, may)
+		}
+	}
+	return nil
+}
+
 // full returns the limit that leaves no room for one more object.
 func (s *spaceUse) full(k store.Key) (what string, has, may int64) {
 	switch l := &s.limits; {

@@ -5,13 +5,13 @@ import (
 	"sync"
 
 	"golang.org/x/time/rate"
-	"k8s.io/apimachinery/pkg/api/resource"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/registrykey"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/quantity"
 	"skerry.dev/skerry/store"
 )
 
@@ -24,6 +24,7 @@ type Usage struct {
 	mu      sync.Mutex
 	sizes   map[uint64]uint32 // hash of a key -> bytes stored: some 25 bytes for each object
 	spaces  map[string]*spaceUse
+	listed  map[collection]listed
 	applied int64 // every write up to this revision is in
 }
 
@@ -47,7 +48,12 @@ type limits struct {
 // NewUsage returns the usage of a center without objects. It must be given the writes of all
 // spaces.
 func NewUsage() *Usage {
-	return &Usage{seed: maphash.MakeSeed(), sizes: map[uint64]uint32{}, spaces: map[string]*spaceUse{}}
+	return &Usage{
+		seed:   maphash.MakeSeed(),
+		sizes:  map[uint64]uint32{},
+		spaces: map[string]*spaceUse{},
+		listed: map[collection]listed{},
+	}
 }
 
 func (u *Usage) of(space string) *spaceUse {
@@ -74,6 +80,7 @@ func (u *Usage) Reset(revision int64, all store.Listing) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	clear(u.sizes)
+	clear(u.listed)
 	for _, s := range u.spaces {
 		s.objects, s.bytes, s.crds, s.limits = 0, 0, 0, limits{}
 	}
@@ -108,15 +115,28 @@ func (u *Usage) apply(w store.Write) {
 	u.put(w.Key, w.Size)
 }
 
+// maxFree is the size up to which the objects that every space has for its system count for nothing,
+// in bytes: as large as the center makes them. What somebody writes into them counts.
+const maxFree = 1024
+
 func (u *Usage) put(k store.Key, size int) {
-	if registrykey.IsDeletion(k) {
+	if registrykey.IsDeletion(k) || registrykey.IsRecord(k) {
 		return // the center's note, not the space's object
+	}
+	if v1alpha1.IsOfSystem(k.Group, k.Resource, k.Namespace, k.Name) && size <= maxFree {
+		u.drop(k) // it may have been larger
+		return
 	}
 	h, s := u.hash(k), u.of(k.Space)
 	before, had := u.sizes[h]
 	u.sizes[h] = uint32(size)
 	s.bytes += int64(size) - int64(before)
 	s.changed = true
+	objects := int64(0)
+	if !had {
+		objects = 1
+	}
+	u.list(k, objects, int64(size)-int64(before))
 	if !had {
 		s.objects++
 		if isCRD(k) {
@@ -136,6 +156,7 @@ func (u *Usage) drop(k store.Key) {
 	s.objects--
 	s.bytes -= int64(before)
 	s.changed = true
+	u.list(k, -1, -int64(before))
 	if isCRD(k) {
 		s.crds--
 	}
@@ -165,7 +186,7 @@ func (u *Usage) limit(w store.Write) {
 		watches:   customize.Number(q["watches"]),
 	}
 	if text, ok := q["bytes"].(string); ok {
-		if n, err := resource.ParseQuantity(text); err == nil {
+		if n, err := quantity.Parse(text); err == nil {
 			next.bytes = n.Value()
 		}
 	} else {

@@ -21,8 +21,21 @@ const (
 	SpacePrefix = Prefix + SpacesPath + "/root/"
 
 	ownGroup  = "skerry.dev"
+	bindings  = "bindings"
 	deletions = "deletions" // the resource of the records of deletions, which is not served
 )
+
+// SyncTarget returns the key of a SyncTarget. They are all in the space root.
+func SyncTarget(name string) string { return Prefix + "/" + ownGroup + "/synctargets/root/" + name }
+
+// Record returns the key of what is decided about where something is, see package scheduler. It does
+// not count against the space's quota.
+func Record(space, name string) string {
+	return Prefix + "/" + ownGroup + "/" + bindings + "/" + space + "/" + name
+}
+
+// IsRecord reports whether a key is that of such a record.
+func IsRecord(k store.Key) bool { return k.Group == ownGroup && k.Resource == bindings }
 
 // Deletion returns the key of the record that the object with a UID is to be deleted. The record
 // lies in the object's space, so that it goes with the space. It does not count against the space's

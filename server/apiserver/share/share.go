@@ -27,10 +27,25 @@ const (
 // Limiter keeps a space from taking the server away from others: the rate of Space.spec.quota, a
 // seat for each request, and for watches their number and the bytes that they have not sent.
 type Limiter struct {
-	Usage   Usage
-	Seats   *fair.Scheduler
-	Backlog *backlog.Ledger
-	streams openStreams
+	usage   Usage
+	seats   *fair.Scheduler
+	backlog *backlog.Ledger
+	bodies  bodies
+	lists   *lists
+	streams unseated
+	slow    unseated
+}
+
+// New returns a Limiter.
+func New(usage Usage, seats *fair.Scheduler, ledger *backlog.Ledger) *Limiter {
+	return &Limiter{
+		usage:   usage,
+		seats:   seats,
+		backlog: ledger,
+		lists:   newLists(usableMemory()),
+		streams: unseated{ofSpace: streamsOfSpace, ofAll: streamsOfAll},
+		slow:    unseated{ofSpace: slowOfSpace, ofAll: slowOfAll},
+	}
 }
 
 // Usage says what the quota of a space leaves it.
@@ -40,6 +55,9 @@ type Usage interface {
 	Admit(space string) *metav1.Status
 	// Watches returns how many watches a space may have open, and whether its quota says so.
 	Watches(space string) (most int, limited bool)
+	// Listed returns how many objects a list of a resource decodes, and of how many bytes: none where a
+	// cache answers.
+	Listed(space, group, resource string) (objects, bytes int64)
 }
 
 // Wrap returns a handler that lets h answer what is within the limits, and refuses the rest with
@@ -51,12 +69,38 @@ func (s *Limiter) Wrap(h http.Handler) http.Handler {
 			return
 		}
 		space := request.Space(r.Context())
-		if refused := s.Usage.Admit(space); refused != nil {
+		if refused := s.usage.Admit(space); refused != nil {
 			response.WriteTooMany(w, refused)
 			return
 		}
+		info, ok := apirequest.RequestInfoFrom(r.Context())
+		if !ok {
+			info = &apirequest.RequestInfo{}
+		}
+		streams := isStream(info)
+		if hasBody(r) && !streams && r.Header.Get("Upgrade") == "" {
+			free, refused := s.receive(w, r, space)
+			defer free()
+			if refused != nil {
+				if r.ProtoMajor == 1 {
+					w.Header().Set("Connection", "close") // there is more of the body, which nobody reads
+				}
+				response.WriteTooMany(w, refused)
+				return
+			}
+		}
 		wait, cancel := context.WithTimeout(r.Context(), maxWait)
-		leave, err := s.Seats.Take(wait, space)
+		defer cancel()
+		if bytes := s.decodes(r, info, space); bytes > 0 {
+			leave, err := s.lists.take(wait, space, bytes)
+			if err != nil {
+				response.WriteTooMany(w, response.TooManyRequests("space "+space+" has too many large lists going on, "+
+					"or all spaces together have: list by pages (limit=500), or fewer side by side"))
+				return
+			}
+			defer leave()
+		}
+		leave, err := s.seats.Take(wait, space)
 		cancel()
 		if err != nil {
 			why := "the center is busy: the request has waited too long for its turn"
@@ -67,17 +111,17 @@ func (s *Limiter) Wrap(h http.Handler) http.Handler {
 			return
 		}
 		defer leave()
-		if info, ok := apirequest.RequestInfoFrom(r.Context()); ok && info.Resource == "pods" {
-			if r = response.WithWriter(w, r); isStream(info) {
-				s.stream(w, r, h, leave)
-				return
-			}
+		if info.Resource == "pods" {
+			r = response.WithWriter(w, r)
 		}
-		if info, ok := apirequest.RequestInfoFrom(r.Context()); ok && info.Verb == "watch" {
+		switch {
+		case streams:
+			s.stream(w, r, h, leave)
+		case info.Verb == "watch":
 			s.watch(w, r, h, leave)
-			return
+		default:
+			s.answered(w, r, h, space, leave)
 		}
-		h.ServeHTTP(w, r)
 	})
 }
 

@@ -21,8 +21,8 @@ const (
 	streamsOfAll   = 1000
 )
 
-// longStreams are the subresources of Pods that are answered for as long as somebody reads.
-var longStreams = []string{"attach", "exec", "log", "portforward"}
+// longStreams are the subresources of Pods and Services that are answered for as long as somebody reads.
+var longStreams = []string{"attach", "exec", "log", "portforward", "proxy"}
 
 // LongRunning returns the check for requests that have no timeout.
 func LongRunning() apirequest.LongRunningRequestCheck {
@@ -32,18 +32,20 @@ func LongRunning() apirequest.LongRunningRequestCheck {
 	)
 }
 
-// openStreams counts the streams that are open, by space.
-type openStreams struct {
+// unseated counts what is open without a seat, by space.
+type unseated struct {
+	ofSpace, ofAll int // how many there may be
+
 	mu  sync.Mutex
 	all int
 	by  map[string]int
 }
 
-// open counts one more stream of a space, and reports false if it has too many.
-func (o *openStreams) open(space string) bool {
+// open counts one more of a space, and reports false if it has too many.
+func (o *unseated) open(space string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if o.all >= streamsOfAll || o.by[space] >= streamsOfSpace {
+	if o.all >= o.ofAll || o.by[space] >= o.ofSpace {
 		return false
 	}
 	if o.by == nil {
@@ -54,7 +56,7 @@ func (o *openStreams) open(space string) bool {
 	return true
 }
 
-func (o *openStreams) close(space string) {
+func (o *unseated) close(space string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.all--
@@ -65,7 +67,8 @@ func (o *openStreams) close(space string) {
 
 // isStream reports whether a request streams from or to a Pod without a time limit.
 func isStream(info *apirequest.RequestInfo) bool {
-	return info.IsResourceRequest && info.APIGroup == "" && info.Resource == "pods" &&
+	return info.IsResourceRequest && info.APIGroup == "" &&
+		(info.Resource == "pods" || info.Resource == "services") &&
 		slices.Contains(longStreams, info.Subresource)
 }
 

@@ -4,7 +4,7 @@ import "testing"
 
 // TestOpenStreams: a space has so many, and what has ended counts no more.
 func TestOpenStreams(t *testing.T) {
-	o := &openStreams{}
+	o := &unseated{ofSpace: streamsOfSpace, ofAll: streamsOfAll}
 	for range streamsOfSpace {
 		if !o.open("shop") {
 			t.Fatal("too few")

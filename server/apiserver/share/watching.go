@@ -47,8 +47,8 @@ func WatchOf(ctx context.Context) *Watch {
 func (s *Limiter) watch(w http.ResponseWriter, r *http.Request, h http.Handler, leave func()) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
-	most, limited := s.Usage.Watches(request.Space(ctx))
-	books, err := s.Backlog.Open(request.Space(ctx), most, func(force bool) {
+	most, limited := s.usage.Watches(request.Space(ctx))
+	books, err := s.backlog.Open(request.Space(ctx), most, func(force bool) {
 		cancel()
 		if force {
 			// An answer that cannot be given a deadline waits for nobody either.

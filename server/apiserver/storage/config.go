@@ -10,6 +10,7 @@ import (
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
+	"skerry.dev/skerry/tunnel/tracing"
 )
 
 // Config is what the storages of all resources are made of.
@@ -28,6 +29,8 @@ type Config struct {
 	Quota Quota
 	// Lending knows which spaces lend each other definitions.
 	Lending Lending
+	// Trace follows the writes of requests that are sampled; nil follows none.
+	Trace *tracing.Follower
 	// Unserved are kinds that are not served, which need no cache.
 	Unserved []schema.GroupVersionResource
 }

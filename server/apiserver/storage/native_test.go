@@ -20,7 +20,8 @@ func init() { install.Install(legacyscheme.Scheme) }
 // another, does not take its keys away. Changes would hand Pods on as metrics.
 func TestPrefixStaysWithItsResource(t *testing.T) {
 	config := serverstorage.NewResourceConfig()
-	factory := serverstorage.NewDefaultStorageFactory(*storagebackend.NewDefaultConfig("/registry", nil), "application/json",
+	factory := serverstorage.NewDefaultStorageFactory(*storagebackend.NewDefaultConfig("/registry", nil),
+		"application/json",
 		legacyscheme.Codecs, serverstorage.NewDefaultResourceEncodingConfig(legacyscheme.Scheme), config, nil)
 	s := ForSpaces(Config{Factory: factory})
 	pods, events := schema.GroupResource{Resource: "pods"}, schema.GroupResource{Resource: "events"}
@@ -29,7 +30,8 @@ func TestPrefixStaysWithItsResource(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.GetRESTOptions(schema.GroupResource{Group: "metrics.k8s.io", Resource: "pods"}, nil); !errors.Is(err, errPrefixTaken) {
+	if _, err := s.GetRESTOptions(schema.GroupResource{Group: "metrics.k8s.io", Resource: "pods"},
+		nil); !errors.Is(err, errPrefixTaken) {
 		t.Errorf("metrics of pods have keys: %v", err)
 	}
 	if k, ok := s.parse("/pods/shop/web/one"); !ok || k.Group != "" {

@@ -2,12 +2,17 @@ package storage
 
 import (
 	"context"
+	"errors"
+	"fmt"
+	"path"
 	"strconv"
+	"strings"
 
 	"google.golang.org/grpc/codes"
 	grpcstatus "google.golang.org/grpc/status"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/apiserver/pkg/storage"
 
@@ -46,8 +51,10 @@ func (s *spaceStorage) Create(ctx context.Context, key string, obj, out runtime.
 	if err != nil {
 		return err
 	}
+	traced := s.traced(ctx, k)
 	err = to.Create(ctx, k, obj, out, ttl)
 	written(revisionOf(out, err))
+	traced(revisionOf(out, err))
 	if err != nil {
 		return withoutSpace(err, key)
 	}
@@ -85,11 +92,25 @@ func withoutSpace(err error, key string) error {
 			", with its status and its managedFields: split the object, or write it by fewer field managers")
 	}
 	if known, ok := err.(*storage.StorageError); ok {
+		if storage.IsInvalidObj(err) {
+			return apierrors.NewConflict(resourceIn(key), path.Base(key),
+				fmt.Errorf("%w. It was changed, or deleted and made anew: read it again", errors.Unwrap(known)))
+		}
 		told := *known
 		told.Key = key
 		return &told
 	}
 	return err
+}
+
+// resourceIn returns the resource of a key that was asked for: /RESOURCE/... or /GROUP/RESOURCE/...
+func resourceIn(key string) schema.GroupResource {
+	first, rest, _ := strings.Cut(strings.TrimPrefix(key, "/"), "/")
+	if !strings.Contains(first, ".") {
+		return schema.GroupResource{Resource: first}
+	}
+	resource, _, _ := strings.Cut(rest, "/")
+	return schema.GroupResource{Group: first, Resource: resource}
 }
 
 // revisionOf returns the revision of an object that has been written, 0 if it was not.
@@ -108,7 +129,10 @@ func (s *spaceStorage) Delete(ctx context.Context, key string, out runtime.Objec
 	if err != nil {
 		return err
 	}
-	if err := to.Delete(ctx, k, out, p, validate, cached, o); err != nil {
+	traced := s.traced(ctx, k)
+	err = to.Delete(ctx, k, out, p, validate, cached, o)
+	traced(revisionOf(out, err))
+	if err != nil {
 		return withoutSpace(err, key)
 	}
 	clearKey(out)
@@ -183,8 +207,10 @@ func (s *spaceStorage) GuaranteedUpdate(ctx context.Context, key string, out run
 		}
 		return next, ttl, err
 	}
+	traced := s.traced(ctx, k)
 	err = to.GuaranteedUpdate(ctx, k, out, ignoreNotFound, p, stripped, cached)
 	written(revisionOf(out, err))
+	traced(revisionOf(out, err))
 	if err != nil {
 		return withoutSpace(err, key)
 	}

@@ -20,13 +20,15 @@ func TestStoredAPIServiceIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	var stored bytes.Buffer
-	service := &apiregistrationv1.APIService{TypeMeta: metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1", Kind: "APIService"},
+	service := &apiregistrationv1.APIService{TypeMeta: metav1.TypeMeta{APIVersion: "apiregistration.k8s.io/v1",
+		Kind: "APIService"},
 		ObjectMeta: metav1.ObjectMeta{Name: "v1.example.com"}}
 	if err := protobuf.NewSerializer(s, s).Encode(service, &stored); err != nil {
 		t.Fatal(err)
 	}
 	obj, err := storedMap(stored.Bytes())
-	if err != nil || fields.String(obj, "kind") != "APIService" || fields.String(obj, "metadata", "name") != "v1.example.com" {
+	if err != nil || fields.String(obj, "kind") != "APIService" ||
+		fields.String(obj, "metadata", "name") != "v1.example.com" {
 		t.Errorf("read as %v, %v", obj, err)
 	}
 }

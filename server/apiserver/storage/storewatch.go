@@ -64,7 +64,8 @@ func (s *storeWatches) join(space string, sub *subscription, after int64, begin 
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	w := s.open[space]
-	if w == nil {
+	begins := w == nil
+	if begins {
 		if !begin {
 			return false
 		}
@@ -73,10 +74,12 @@ func (s *storeWatches) join(space string, sub *subscription, after int64, begin 
 		w = &storeWatch{ctx: ctx, cancel: cancel, from: after, reached: after,
 			subscribers: map[*subscription]struct{}{}}
 		s.open[space] = w
-		go s.run(space, w, after)
 	}
 	if !w.add(sub, after) {
 		return false
+	}
+	if begins { // with who made it begin: nothing has come before
+		go s.run(space, w, after)
 	}
 	sub.leave = func() { s.leave(space, w, sub) }
 	return true

@@ -80,6 +80,28 @@ func (*fakeStore) join(t *testing.T, s *storeWatches, own watch.Interface,
 	return w
 }
 
+// shared waits until so many watches share the storeWatch. One that joins late gets the same events,
+// but other bookmarks.
+func shared(t *testing.T, s *storeWatches, watches int) {
+	t.Helper()
+	have := func() int {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		w := s.open["a"]
+		if w == nil {
+			return 0
+		}
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		return len(w.subscribers)
+	}
+	for end := time.Now().Add(time.Minute); have() != watches; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d watches share the storeWatch, want %d", have(), watches)
+		}
+	}
+}
+
 func want(t *testing.T, w *joiningWatch, all ...string) {
 	t.Helper()
 	for _, want := range all {
@@ -122,6 +144,7 @@ func TestJoinLosesNothing(t *testing.T) {
 	want(t, a, "ADDED @3")
 	go one.Action(watch.Bookmark, bookmarked(5))
 	want(t, a, "BOOKMARK @5") // and begins the storeWatch there
+	shared(t, s, 1)
 	f.in <- changed(5, "x", "", "before")
 	f.in <- changed(6, "x", "", "x1")
 	want(t, a, "ADDED x1@6")
@@ -132,6 +155,7 @@ func TestJoinLosesNothing(t *testing.T) {
 	want(t, early, "BOOKMARK @4")
 	go two.Modify(marked(watch.Modified, 6, false).Object) // by its own watch, at which it joins
 	want(t, early, "MODIFIED @6")
+	shared(t, s, 2)
 	go three.Action(watch.Bookmark, bookmarked(5))
 	want(t, late, "ADDED x1@6") // which the storeWatch has kept
 	f.in <- changed(7, "x", "x1", "x2")
@@ -173,14 +197,15 @@ func TestJoinLosesNothing(t *testing.T) {
 func TestSharedErrors(t *testing.T) {
 	f := &fakeStore{in: make(chan clientv3.WatchResponse)}
 	s := f.watches()
-	begin := func() *joiningWatch {
+	begin := func(nth int) *joiningWatch {
 		own := watch.NewFake()
 		w := f.join(t, s, own, everything(true))
 		go own.Action(watch.Bookmark, bookmarked(5))
 		want(t, w, "BOOKMARK @5")
+		shared(t, s, nth)
 		return w
 	}
-	a, stuck := begin(), begin()
+	a, stuck := begin(1), begin(2)
 	other := &subscription{key: "/registry/things/a/other", wake: make(chan struct{}, 1)}
 	if !s.join("a", other, 5, false) {
 		t.Fatal("not joined")

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/metrics/pkg/apis/metrics"
 
+	"skerry.dev/skerry/server/quantity"
 	"skerry.dev/skerry/tunnel/usage"
 )
 
@@ -37,7 +37,7 @@ func convert(m usage.Metrics, labels map[string]string) (*metrics.PodMetrics, er
 		}
 		used := corev1.ResourceList{}
 		for name, value := range c.Usage {
-			q, err := resource.ParseQuantity(value)
+			q, err := quantity.Parse(value)
 			if err != nil || len(validation.IsQualifiedName(name)) > 0 {
 				return nil, wrong("resource", name+"="+value)
 			}

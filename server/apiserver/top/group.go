@@ -50,6 +50,7 @@ func NoNodes() *metav1.Status {
 	return response.Status(
 		http.StatusNotFound,
 		metav1.StatusReasonNotFound,
-		"a space has no nodes: its pods run at sites (kubectl top pods); ask a site's own cluster for its nodes",
+		"a space has no metrics of nodes: they are those of sites; "+
+			"kubectl top pods shows its Pods; ask a site's own cluster for its nodes",
 	)
 }

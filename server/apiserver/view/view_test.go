@@ -41,7 +41,8 @@ func (s *sites) Do(_ context.Context, target string, r *exchange.Request) (*http
 			After:   10,
 		}
 	} else if target == "below" { // away below a relay, which says so
-		return (&exchange.Fault{Code: 503, Reason: "ServiceUnavailable", Message: "site below cannot be reached", After: 10}).Response(), nil
+		return (&exchange.Fault{Code: 503, Reason: "ServiceUnavailable", Message: "site below cannot be reached",
+			After: 10}).Response(), nil
 	}
 	s.got = r
 	said := strings.Join(
@@ -89,18 +90,28 @@ func TestPaths(t *testing.T) {
 		"/targets/paris/api/v1/namespaces/web/pods":                                              {"list pods web ", "paris web resource=pods&version=v1"},
 		"/targets/eu/paris/api/v1/namespaces/web/pods/one":                                       {"get pods web one", "eu/paris web name=one&resource=pods&version=v1"},
 		"/targets/a/b/c.d/apis/apps/v1/namespaces/web/deployments?watch=1&x=y&resourceVersion=5": {"watch deployments web ", "a/b/c.d web group=apps&resource=deployments&resourceVersion=5&version=v1&watch=true"},
-		"/targets/paris/api/v1/pods?limit=500&limitBytes=5000":                                   {"list pods  ", "paris  limit=500&limitBytes=5000&resource=pods&version=v1"},
-		"/targets/paris/api/v1/watch/namespaces/web/pods":                                        {"watch pods web ", "paris web resource=pods&version=v1&watch=true"},
-		"/targets/paris/api/v1/namespaces/web":                                                   {"get namespaces web web", "paris  name=web&resource=namespaces&version=v1"},
-		"/targets/paris/api/v1/namespaces":                                                       {"list namespaces  ", "paris  resource=namespaces&version=v1"},
-		"/targets/paris/api/v1/namespaces/web/pods?fieldSelector=metadata.name%3Done":            {"list pods web one", "paris web fieldSelector=metadata.name%3Done&resource=pods&version=v1"},
-		"/targets/paris/api":                     {"/api", "paris  document=api"},
-		"/targets/paris/api/v1":                  {"/api/v1", "paris  document=api&version=v1"},
-		"/targets/paris/apis/apps/v1":            {"/apis/apps/v1", "paris  document=apis&group=apps&version=v1"},
-		"/targets/paris/openapi/v3":              {"/openapi/v3", "paris  document=openapi%2Fv3"},
-		"/targets/paris/openapi/v3/api/v1":       {"/openapi/v3/api/v1", "paris  document=openapi%2Fv3&version=v1"},
-		"/targets/paris/openapi/v3/apis/apps/v1": {"/openapi/v3/apis/apps/v1", "paris  document=openapi%2Fv3&group=apps&version=v1"},
-		"/targets/paris/version":                 {"/version", "paris  document=version"},
+		"/targets/paris/api/v1/pods?limit=500&limitBytes=5000": {"list pods  ",
+			"paris  limit=500&limitBytes=5000&resource=pods&version=v1"},
+		"/targets/paris/api/v1/watch/namespaces/web/pods": {"watch pods web ",
+			"paris web resource=pods&version=v1&watch=true"},
+		"/targets/paris/api/v1/namespaces/web": {"get namespaces web web",
+			"paris  name=web&resource=namespaces&version=v1"},
+		"/targets/paris/api/v1/namespaces": {"list namespaces  ",
+			"paris  resource=namespaces&version=v1"},
+		"/targets/paris/api/v1/namespaces/web/pods?fieldSelector=metadata.name%3Done": {"list pods web one",
+			"paris web fieldSelector=metadata.name%3Done&resource=pods&version=v1"},
+		"/targets/paris/api": {"/api", "paris  document=api"},
+		"/targets/paris/api/v1": {"/api/v1",
+			"paris  document=api&version=v1"},
+		"/targets/paris/apis/apps/v1": {"/apis/apps/v1",
+			"paris  document=apis&group=apps&version=v1"},
+		"/targets/paris/openapi/v3": {"/openapi/v3",
+			"paris  document=openapi%2Fv3"},
+		"/targets/paris/openapi/v3/api/v1": {"/openapi/v3/api/v1",
+			"paris  document=openapi%2Fv3&version=v1"},
+		"/targets/paris/openapi/v3/apis/apps/v1": {"/openapi/v3/apis/apps/v1",
+			"paris  document=openapi%2Fv3&group=apps&version=v1"},
+		"/targets/paris/version": {"/version", "paris  document=version"},
 	} {
 		s := &sites{kind: "application/json"}
 		info, w := get(t, s, http.MethodGet, path, "application/json")
@@ -244,7 +255,8 @@ func (b broken) Do(context.Context, string, *exchange.Request) (*http.Response, 
 // the client's answer breaks off, too.
 func TestBrokenWatch(t *testing.T) {
 	const event = `{"type":"ADDED","object":{}}` + "\n"
-	for name, text := range map[string]string{"between events": event, "at once": "", "in an event": event + `{"type":"A`} {
+	for name, text := range map[string]string{"between events": event, "at once": "",
+		"in an event": event + `{"type":"A`} {
 		t.Run(name, func(t *testing.T) {
 			server := httptest.NewServer(
 				http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

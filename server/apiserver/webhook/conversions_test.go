@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
+	"github.com/prometheus/client_golang/prometheus/testutil"
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/tunnel/exchange"
@@ -127,15 +127,17 @@ func TestConversionFailures(t *testing.T) {
 // TestConvertedOnce: who wants the same at the same time waits for the one call.
 func TestConvertedOnce(t *testing.T) {
 	s := newSites(t)
-	open := make(chan struct{})
+	open, answer := context.WithCancel(t.Context())
+	defer answer()
 	s.runs(shopHook, "oslo", "hook-1", 0, func(w http.ResponseWriter, r *http.Request) {
-		<-open
+		<-open.Done()
 		converts("v1")(w, r)
 	})
 	callers := s.callers()
 	c := converterOf(t, callers, shopHook)
 	var all sync.WaitGroup
-	for i := range 20 {
+	const others = 19
+	for i := range 1 + others {
 		all.Go(func() {
 			got, err := convert(t.Context(), c, fmt.Sprint("r-", i), "e/v2", `{"a":1}`)
 			if err != nil || got != "["+one("v1", `{"a":1}`, "e/v2")+"]"+success {
@@ -143,8 +145,9 @@ func TestConvertedOnce(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(50 * time.Millisecond) // for the others to come; the result is the same without
-	close(open)
+	kept := callers.cfg.Metrics.objects.WithLabelValues("kept")
+	until(t, "the others wait", func() bool { return testutil.ToFloat64(kept) == others })
+	answer()
 	all.Wait()
 	if n := s.calls("oslo", "hook-1"); n != 1 {
 		t.Errorf("%d calls", n)

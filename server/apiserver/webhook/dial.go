@@ -36,14 +36,21 @@ type Unreached struct {
 // Error implements error.
 func (e *Unreached) Error() string { return "site " + e.Site + ": " + e.Why }
 
-// dial connects to the port of a Pod.
-func dial(ctx context.Context, sites Sites, of Service, b Backend) (net.Conn, error) {
+// Caller is who a connection is made for, in the audit log of a site.
+type Caller struct {
+	Name   string
+	Groups []string
+}
+
+// Dial connects to the port of a Pod, which is of the space and the namespace of a Service. Its
+// error is an *Unreached. The connection outlives ctx.
+func Dial(ctx context.Context, sites Sites, of Service, b Backend, by Caller) (net.Conn, error) {
 	r := (&exchange.Request{
 		Space: of.Space, Namespace: of.Namespace, Verb: exchange.Connect,
 		Query:   url.Values{exchange.OptionPort: {strconv.Itoa(int(b.Port))}},
 		Upgrade: exchange.Bytes(),
 	}).At(b.Place)
-	r.Identify(caller, nil)
+	r.Identify(by.Name, by.Groups)
 	ctx, cancel := context.WithTimeout(ctx, dialTime)
 	defer cancel()
 	life, end := context.WithCancel(context.Background()) // the connection outlives its first call

@@ -42,7 +42,7 @@ func TestBadAnswers(t *testing.T) {
 			w.WriteHeader(200)
 		}, nil, bundle, []string{"larger than"}},
 		"slow": {func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }, nil, bundle,
-			[]string{"site oslo", "no answer in time", "after 5s"}},
+			[]string{"site oslo", "no answer in time", "after 5"}},
 		"nobody listens": {says("x"), func(s *sites) { s.pods["oslo/hook-1"].server.Close() }, bundle,
 			[]string{"site oslo", "closed the connection", "port 8443"}},
 		"not ready": {says("x"), fault(409, "pod web/hook-1 is not ready"), bundle,

@@ -199,7 +199,7 @@ func (s *serviceCaller) pod(b Backend) *podCaller {
 func (s *serviceCaller) dial(ctx context.Context, b Backend) (net.Conn, error) {
 	end := time.Now().Add(roomTime)
 	for wait := roomTime / 64; ; wait = min(2*wait, roomTime/8) {
-		conn, err := dial(ctx, s.callers.cfg.Sites, s.of, b)
+		conn, err := Dial(ctx, s.callers.cfg.Sites, s.of, b, Caller{Name: caller})
 		var u *Unreached
 		full := errors.As(err, &u) && u.full
 		if err == nil || full {

@@ -289,9 +289,11 @@ func TestMakesRoom(t *testing.T) {
 	// A call waits for room that others make.
 	slow := Service{"slow", "web", "hook", 443}
 	began := make(chan struct{})
+	slowEnds, endSlow := context.WithCancel(t.Context())
+	defer endSlow()
 	s.runs(slow, "oslo", "hook-3", 0, func(http.ResponseWriter, *http.Request) {
 		close(began)
-		time.Sleep(300 * time.Millisecond) // it is longer than the first wait
+		<-slowEnds.Done()
 	})
 	done := make(chan error, 1)
 	go func() { _, err := call(t.Context(), client(t, c, slow, "/", bundle), ""); done <- err }()
@@ -300,11 +302,15 @@ func TestMakesRoom(t *testing.T) {
 	case err := <-done:
 		t.Fatal(err)
 	}
-	if _, err := call(t.Context(), client(t, c, shopHook, "/", bundle), ""); err != nil {
-		t.Error(err)
-	}
-	if err := <-done; err != nil {
-		t.Error(err)
+	waits := make(chan error, 1)
+	refused := s.refusals()
+	go func() { _, err := call(t.Context(), client(t, c, shopHook, "/", bundle), ""); waits <- err }()
+	until(t, "it was refused twice", func() bool { return s.refusals() >= refused+2 })
+	endSlow()
+	for _, err := range []error{<-done, <-waits} {
+		if err != nil {
+			t.Error(err)
+		}
 	}
 	s.room = 0
 	if _, err := call(t.Context(), client(t, c, shopHook, "/", bundle), ""); err == nil ||

@@ -46,8 +46,9 @@ type sites struct {
 	mute   map[string]bool // whose Pods take connections and say nothing
 	asked  []exchange.Request
 
-	room int // how many connections there may be; below zero without an end
-	open int
+	room    int // how many connections there may be; below zero without an end
+	open    int
+	refused int // connections, because of room
 }
 
 type pod struct {
@@ -77,6 +78,9 @@ func (s *sites) Do(ctx context.Context, target string, r *exchange.Request) (*ht
 		p.dials++
 	}
 	full := s.room >= 0 && s.open >= s.room
+	if full {
+		s.refused++
+	}
 	s.mu.Unlock()
 	switch {
 	case full:
@@ -183,6 +187,23 @@ func (s *sites) calls(target, name string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.pods[target+"/"+name].calls)
+}
+
+// refusals is how many connections were refused because there was no room.
+func (s *sites) refusals() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.refused
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("never: " + what)
+		}
+	}
 }
 
 func (s *sites) dials(target, name string) int {

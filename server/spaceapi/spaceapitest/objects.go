@@ -1,4 +1,16 @@
 // Package spaceapitest has the parts that fakes of the spaces' API are made of.
+//
+// A fake keeps objects as decoded JSON by store.Key. It hands out each by [Clone], applies a merge
+// patch by [Merge], and answers with the errors of the real API, such as [NotFound]:
+//
+//	func (f *fake) Get(_ context.Context, k store.Key, _ string) (map[string]any, error) {
+//		if o, ok := f.objects[k]; ok {
+//			return spaceapitest.Clone(o), nil
+//		}
+//		return nil, spaceapitest.NotFound(k)
+//	}
+//
+// [Run] starts a controller, and [Eventually] waits for what it does with them.
 package spaceapitest
 
 import (

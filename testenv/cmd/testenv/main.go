@@ -66,7 +66,11 @@ func app() *cli.App {
 			conformanceCommand(),
 			corpusCommand(),
 			proxyCommand(),
+			requestsCommand(),
 			clockCommand(),
+			collectorCommand(),
+			oidcCommand(),
+			oidcTokenCommand(),
 		},
 		HideHelpCommand: true,
 		// Errors are printed once, by main.

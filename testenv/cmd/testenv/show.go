@@ -55,7 +55,7 @@ func benchCommand() *cli.Command {
 	return &cli.Command{
 		Name: "bench", Usage: "measure the product; one JSON line a figure",
 		Flags: []cli.Flag{skerryFlag(), &cli.StringSliceFlag{Name: "figure", Usage: "apply, status, wire, flash, memory " +
-			"or spaces (default: all of these), or api, soak, streams or killed-streams"},
+			"or spaces (default: all of these), or api, soak, gateway, streams or killed-streams"},
 			&cli.StringFlag{Name: "etcd", Value: "etcd", Usage: "the program etcd, for the figure api"},
 			&cli.DurationFlag{Name: "soak", Value: 2 * time.Hour, Usage: "how long the figure soak churns 1,000 objects " +
 				"and 3,000 pods"},

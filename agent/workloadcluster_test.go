@@ -1,0 +1,33 @@
+package agent
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+)
+
+// TestACenterIsNoWorkloadCluster: an agent with the kubeconfig of a center ends, and says what to do.
+func TestACenterIsNoWorkloadCluster(t *testing.T) {
+	s := newSite(t)
+	if err := s.identifyOnce(t.Context()); err != nil {
+		t.Fatalf("a workload cluster: %v", err)
+	}
+	s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path != "/version" {
+			return false
+		}
+		_, err := w.Write([]byte(`{"gitVersion":"v1.36.3+skerry"}`))
+		return err == nil
+	})
+	client, err := s.clients.For("")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := workloadCluster(t.Context(), client); !errors.Is(err, ErrRefused) || !errors.Is(err, errCenter) {
+		t.Errorf("a center: %v", err)
+	}
+	s.api.Handle(func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) })
+	if err := workloadCluster(t.Context(), client); err != nil {
+		t.Errorf("a target that does not answer: %v", err)
+	}
+}

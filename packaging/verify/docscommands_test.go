@@ -1,0 +1,107 @@
+package verify
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// referenced is a command as reference/cli.md has it, which is written from the program.
+type referenced struct {
+	path  []string // without skerry
+	flags []string // with their dashes
+}
+
+var (
+	referenceHeading = regexp.MustCompile(`(?m)^## skerry (.+)$`)
+	referenceFlag    = regexp.MustCompile("`(--?[a-zA-Z0-9-]+)`")
+	// inline is a command of skerry in the middle of a text.
+	inline = regexp.MustCompile("`(?:sudo |\\./)?skerry ([^`]+)`")
+	// word is a part of a command's name.
+	word = regexp.MustCompile(`^[a-z]+(-[a-z]+)*$`)
+)
+
+func readReference(t *testing.T) (all []referenced) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join(docsDir, "reference", "cli.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, section := range strings.Split(string(data), "\n## ")[1:] {
+		title := referenceHeading.FindStringSubmatch("## " + section)
+		if title == nil {
+			continue
+		}
+		c := referenced{}
+		for _, w := range strings.Fields(title[1]) {
+			if !word.MatchString(w) {
+				break
+			}
+			c.path = append(c.path, w)
+		}
+		for line := range strings.Lines(section) {
+			if row, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | "); ok {
+				for _, m := range referenceFlag.FindAllStringSubmatch(row, -1) {
+					c.flags = append(c.flags, m[1])
+				}
+			}
+		}
+		all = append(all, c)
+	}
+	if len(all) < 40 {
+		t.Fatalf("the reference has only %d commands: the test does not see it", len(all))
+	}
+	return all
+}
+
+// meant is the command that words begin with: the one with the longest name.
+func meant(all []referenced, words []string) (c referenced, ok bool) {
+	for _, r := range all {
+		if len(r.path) <= len(words) && slices.Equal(r.path, words[:len(r.path)]) && len(r.path) > len(c.path) {
+			c, ok = r, true
+		}
+	}
+	return c, ok
+}
+
+// TestCommandsInTextsExist holds every command of skerry that a text of the documentation names to the
+// program: there is such a command, and it has these flags.
+func TestCommandsInTextsExist(t *testing.T) {
+	all, seen := readReference(t), 0
+	check := func(path, text string) {
+		for _, m := range inline.FindAllStringSubmatch(text, -1) {
+			words := strings.Fields(m[1])
+			if len(words) == 0 || !word.MatchString(words[0]) || slices.Contains(words, "...") {
+				continue
+			}
+			seen++
+			c, ok := meant(all, words)
+			if !ok {
+				t.Errorf("%s: there is no command of `skerry %s`", path, m[1])
+				continue
+			}
+			for _, w := range words {
+				flag, _, _ := strings.Cut(w, "=")
+				if strings.HasPrefix(flag, "-") && flag != "-" && flag != "--help" && !slices.Contains(c.flags, flag) {
+					t.Errorf("%s: `skerry %s`: %s has no flag %s", path, m[1], strings.Join(c.path, " "), flag)
+				}
+			}
+		}
+	}
+	eachText(t, docsDir, ".md", check)
+	eachText(t, filepath.Join("..", "examples"), ".md", check)
+	for _, page := range []string{"README.md", "CONTRIBUTING.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		check(page, string(text))
+	}
+	if seen < 100 {
+		t.Errorf("only %d commands are found: the test does not see the pages", seen)
+	}
+	t.Logf("%d commands in texts, all of which the program has", seen)
+}

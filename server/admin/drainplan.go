@@ -1,0 +1,140 @@
+package admin
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"skerry.dev/skerry/server/admin/fleet"
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+)
+
+// departure is what would become of one unit that has to leave a target.
+type departure struct {
+	Object string `json:"object"`
+	// To is where it would be in place of the target, empty where it is elsewhere already, or stays.
+	To []string `json:"to,omitempty"`
+	// Reason and Message say why it stays.
+	Reason  string `json:"reason,omitempty"`
+	Message string `json:"message,omitempty"`
+}
+
+// drainPlanned is what `skerry target drain --dry-run -o json` prints.
+type drainPlanned struct {
+	Site   string      `json:"site"`
+	DryRun bool        `json:"dryRun"`
+	Moves  []departure `json:"moves"`
+	Stays  []departure `json:"stays"`
+}
+
+// drainPlan says what a drain would do: it decides by the same code as the center, from what the
+// center has stored, and changes nothing.
+func (c *center) drainPlan(ctx context.Context, o DrainOptions) error {
+	state, err := c.fleetState(ctx)
+	if err != nil {
+		return err
+	}
+	plan := drainPlanned{Site: o.Name, DryRun: true, Moves: []departure{}, Stays: []departure{}}
+	if !state.drain(o.Name) {
+		return fmt.Errorf("there is no site %q; see them with: skerry status", o.Name)
+	}
+	for _, u := range state.units {
+		if !slices.Contains(u.decision, o.Name) {
+			continue
+		}
+		if d := state.leave(u, o.Name, time.Now()); d.Reason != "" {
+			plan.Stays = append(plan.Stays, d)
+		} else {
+			plan.Moves = append(plan.Moves, d)
+		}
+	}
+	if o.Output != "" {
+		if err := printData(o.Out, o.Output, plan, nil); err != nil {
+			return err
+		}
+	}
+	for _, d := range plan.Moves {
+		o.say("moving %s to %s (dry run)", d.Object, orElse(strings.Join(d.To, ","), "nowhere: it is elsewhere, too"))
+	}
+	for _, d := range plan.Stays {
+		o.say("%s stays: %s: %s (dry run)", d.Object, d.Reason, d.Message)
+	}
+	if n := len(plan.Stays); n > 0 {
+		return fmt.Errorf("%w: %s would stay on %s", ErrProblems, fleet.Counted(n, "unit"), o.Name)
+	}
+	o.say("synctarget.skerry.dev/%s drained (dry run: nothing was changed)", o.Name)
+	return nil
+}
+
+// drain has a target drained in this state. It reports false where there is none of the name.
+func (s *fleetState) drain(name string) bool {
+	i := slices.IndexFunc(s.world.Targets, func(t placement.Target) bool { return t.Name == name })
+	if i < 0 {
+		return false
+	}
+	t := &s.world.Targets[i]
+	t.Unschedulable = true
+	t.Taints = append(slices.Clone(t.Taints), corev1.Taint{Key: v1alpha1.TaintDrain, Effect: corev1.TaintEffectNoExecute})
+	return true
+}
+
+// leave decides about a unit that is on a target, and has the rest of the state as if it had left.
+func (s *fleetState) leave(u *unit, from string, now time.Time) departure {
+	d := departure{Object: u.key.String()}
+	if u.suspended {
+		d.Reason, d.Message = string(placement.Suspended), "spec.suspend of its Placement holds the decision as it is"
+		return d
+	}
+	v := s.vacate(u, nil, now)
+	for _, stay := range v.Stays {
+		if stay.Target == from {
+			d.Reason, d.Message = stay.Reason, stay.Message
+			return d
+		}
+	}
+	if volumes := u.volumes[from]; len(volumes) > 0 {
+		d.Reason = string(placement.VolumeWouldStay)
+		d.Message = strings.Join(volumes[:min(3, len(volumes))], ", ") + " would be left behind"
+		return d
+	}
+	for _, name := range v.Targets {
+		if !slices.Contains(u.decision, name) {
+			d.To = append(d.To, name)
+		}
+	}
+	s.place(u, v.Targets)
+	return d
+}
+
+// vacate is where a unit should be.
+func (s *fleetState) vacate(u *unit, evict []string, now time.Time) placement.Vacated {
+	world := s.world
+	world.Offered = u.offered
+	world.Halted = placement.Halted(world.Targets, now)
+	var terms placement.Terms
+	if u.rule != nil {
+		terms = u.rule.Terms(world)
+	}
+	terms.Load, terms.Evict = u.load, evict
+	return placement.Vacate(u.wish, world, u.decision, terms, now)
+}
+
+// place has a unit on other targets.
+func (s *fleetState) place(u *unit, targets []string) {
+	for i := range s.world.Targets {
+		t := &s.world.Targets[i]
+		was, is := slices.Contains(u.decision, t.Name), slices.Contains(targets, t.Name)
+		switch {
+		case was && !is:
+			t.Objects, t.Requested = t.Objects-u.load.Objects, t.Requested.Minus(u.load.Requests)
+		case is && !was:
+			t.Objects, t.Requested = t.Objects+u.load.Objects, t.Requested.Plus(u.load.Requests)
+		}
+	}
+	u.decision = targets
+}

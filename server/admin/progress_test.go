@@ -1,0 +1,45 @@
+package admin
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestProgress(t *testing.T) {
+	var out strings.Builder
+	p := &Progress{out: &out, every: time.Hour}
+	p.Step("checking %s", "file")
+	p.Step("checking %s", "file")
+	p.Count("objects written", 1, 40)
+	p.Count("objects written", 2, 40) // too soon
+	p.Done()
+	if want := "checking file\nobjects written: 1 of 40 (2 %)\n"; out.String() != want {
+		t.Errorf("elsewhere\n got %q\nwant %q", out.String(), want)
+	}
+	out.Reset()
+	p = &Progress{out: &out, width: 12}
+	p.Step("one")
+	p.Step("a step that is long")
+	p.Count("objects", 7, 0)
+	p.Done()
+	p.Done()
+	if want := "\rone\x1b[K\ra step tha…\x1b[K\robjects: 7\x1b[K\r\x1b[K"; out.String() != want {
+		t.Errorf("on a terminal\n got %q\nwant %q", out.String(), want)
+	}
+	var quiet *Progress
+	quiet.Step("nothing")
+	quiet.Count("nothing", 1, 2)
+	quiet.Done()
+}
+
+func TestFitsTheScreen(t *testing.T) {
+	text := "NAME   STATE\n" + strings.Repeat("x", 30) + "\nthree\nfour\nfive\n"
+	want := "NAME   STATE\x1b[K\n" + strings.Repeat("x", 19) + "…\x1b[K\n... 3 more lines\x1b[K\n"
+	if got := fit(text, 20, 4); got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := fit("one\ntwo\n", 20, 40); got != "one\x1b[K\ntwo\x1b[K\n" {
+		t.Errorf("what fits is cut: %q", got)
+	}
+}

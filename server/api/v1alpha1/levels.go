@@ -1,0 +1,151 @@
+package v1alpha1
+
+import (
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+)
+
+// PolicyPrefix begins the name of a Placement that the center keeps in a space for a Placement of
+// root: root's Placement eu-only is root.eu-only there. Nobody else makes a Placement of such a name.
+const PolicyPrefix = "root."
+
+// Annotations of Placements of root, and of StatefulSets.
+const (
+	// AnnotationPolicy stands on a Placement that the center keeps in a space: the UID and the
+	// generation of the Placement of root that it was made of, as UID/GENERATION.
+	AnnotationPolicy = "skerry.dev/policy"
+
+	// AnnotationReplicas on a StatefulSet, as ReplicasDuplicated, allows it to run with all its replicas
+	// on each of several targets.
+	AnnotationReplicas = "skerry.dev/replicas"
+
+	// AnnotationShares stands on what targets are sent of a workload whose replicas are divided: how
+	// many each target has, as a JSON object of integers by the name of the SyncTarget. A target that
+	// is not in it has none.
+	AnnotationShares = "skerry.dev/shares"
+)
+
+// IsPolicy reports whether a Placement of a space, by its name, is kept for one of root.
+func IsPolicy(name string) bool { return strings.HasPrefix(name, PolicyPrefix) }
+
+// Precedence says how a Placement of root stands to what a space says itself.
+//
+// +kubebuilder:validation:Enum=Default;Override
+type Precedence string
+
+// The precedences.
+const (
+	// PrecedenceDefault counts where the space itself says nothing.
+	PrecedenceDefault Precedence = "Default"
+	// PrecedenceOverride counts before all that the space says.
+	PrecedenceOverride Precedence = "Override"
+)
+
+// Replicas says what several targets do with the replicas of a workload.
+//
+// +kubebuilder:validation:Enum=Duplicated;Divided
+type Replicas string
+
+const (
+	// ReplicasDuplicated runs all replicas on each target.
+	ReplicasDuplicated Replicas = "Duplicated"
+	// ReplicasDivided shares spec.replicas out among the targets.
+	ReplicasDivided Replicas = "Divided"
+)
+
+// Division says how many of the replicas each target gets.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.weights) || !has(self.by) || self.by == 'Weights'",message="weights are for by: Weights; leave one of both out"
+type Division struct {
+	// By is Weights or Allocatable. Weights is the default: the targets count alike, where weights
+	// say nothing else. With Allocatable a target counts as much as it has allocatable CPU, in steps
+	// of a quarter, so that small changes move nothing.
+	// +optional
+	By DivisionBasis `json:"by,omitempty"`
+	// Weights of targets. The first that matches a target counts; a target that none matches has
+	// weight 1.
+	// +optional
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:MaxItems=64
+	Weights []TargetWeight `json:"weights,omitempty"`
+}
+
+// DivisionBasis is what the shares of targets are in proportion to.
+//
+// +kubebuilder:validation:Enum=Weights;Allocatable
+type DivisionBasis string
+
+// The bases.
+const (
+	DivisionByWeights     DivisionBasis = "Weights"
+	DivisionByAllocatable DivisionBasis = "Allocatable"
+)
+
+// TargetWeight gives a weight to targets.
+//
+// +kubebuilder:validation:XValidation:rule="has(self.selector) || has(self.names)",message="say which targets: selector, names, or both"
+type TargetWeight struct {
+	// Selector over the labels of SyncTargets, and Names of them. With both a target must match both.
+	// +optional
+	Selector *metav1.LabelSelector `json:"selector,omitempty"`
+	// +optional
+	// +kubebuilder:validation:MaxItems=256
+	Names []string `json:"names,omitempty"`
+	// Weight, from 0 to 1000: a target of weight 2 gets twice as many replicas as one of weight 1,
+	// one of weight 0 gets none while another has more.
+	// +kubebuilder:validation:Minimum=0
+	// +kubebuilder:validation:Maximum=1000
+	Weight int32 `json:"weight"`
+}
+
+// PolicyStatus says how far a Placement of root is carried out, over all spaces that it selects.
+type PolicyStatus struct {
+	// Selected is how many spaces the spaceSelector selects. InForce is how many of them have the
+	// Placement as its spec is now.
+	Selected int32 `json:"selected"`
+	InForce  int32 `json:"inForce"`
+	// Scheduled, Synced and Available are how many of them have that condition as True. Conflicting
+	// is how many have the condition Conflict.
+	Scheduled   int32 `json:"scheduled"`
+	Synced      int32 `json:"synced"`
+	Available   int32 `json:"available"`
+	Conflicting int32 `json:"conflicting"`
+	// First are the first spaces, by name, that are not as they should be, at most 10.
+	// +optional
+	// +kubebuilder:validation:MaxItems=10
+	First []SpaceInTrouble `json:"first,omitempty"`
+}
+
+// SpaceInTrouble is a space in which a Placement of root is not carried out.
+type SpaceInTrouble struct {
+	Space string `json:"space"`
+	// Condition is the condition of the Placement in that space that is not as it should be, Reason
+	// and Message are its words.
+	Condition string `json:"condition"`
+	Reason    string `json:"reason"`
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// Conditions of Placements of root.
+const (
+	// ConditionInForce says of a Placement of root whether every space that it selects has it.
+	ConditionInForce = "InForce"
+)
+
+// BringsDependencies reports whether what a selected object names goes with it.
+func (s *PlacementSpec) BringsDependencies() bool {
+	return s.IncludeDependencies == nil || *s.IncludeDependencies
+}
+
+// SelectsSpaces returns the selector over the labels of Spaces; it selects nothing where the spec
+// has none.
+func (s *PlacementSpec) SelectsSpaces() (selects func(of map[string]string) bool, err error) {
+	selector, err := metav1.LabelSelectorAsSelector(s.SpaceSelector)
+	if err != nil {
+		return nil, err
+	}
+	return func(of map[string]string) bool { return selector.Matches(labels.Set(of)) }, nil
+}

@@ -1,0 +1,121 @@
+package apiserver
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	"k8s.io/apiserver/pkg/endpoints/handlers/responsewriters"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/discovery"
+	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/apiserver/response"
+)
+
+// Reviewer answers where objects are, or would be, and why.
+type Reviewer interface {
+	// Review answers a question about a space. The error is one of Kubernetes' API.
+	Review(space string, q v1alpha1.PlacementReviewSpec) (*v1alpha1.PlacementReviewStatus, error)
+}
+
+// maxReview is how long a question may be.
+const maxReview = 64 << 10
+
+// reviews answers PlacementReviews. The chain has authorized the creation of the review; whether
+// the user may get what the review is about is asked here.
+type reviews struct {
+	reviewer Reviewer
+	authz    authorizer.Authorizer
+}
+
+// takes reports whether a request is about PlacementReviews. Their definition is served with all
+// others of skerry.dev, but nothing of them is stored.
+func (*reviews) takes(r *http.Request) bool {
+	info, ok := apirequest.RequestInfoFrom(r.Context())
+	return ok && info.IsResourceRequest && info.APIGroup == v1alpha1.GroupVersion.Group &&
+		info.Resource == discovery.Reviews
+}
+
+// ServeHTTP implements http.Handler.
+func (s *reviews) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	info, _ := apirequest.RequestInfoFrom(r.Context())
+	space := request.Space(r.Context())
+	switch {
+	case s.reviewer == nil || space == request.RootSpace || space == request.AllSpaces ||
+		info.APIVersion != v1alpha1.GroupVersion.Version || info.Name != "" || info.Subresource != "":
+		response.Write(w, response.NotFound())
+		return
+	case r.Method != http.MethodPost:
+		w.Header().Set("Allow", http.MethodPost)
+		response.Write(w, response.Status(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
+			"a PlacementReview is not stored: it can be created only, and its status is the answer"))
+		return
+	}
+	review, err := s.answer(w, r, space)
+	if err != nil {
+		response.Write(w, responsewriters.ErrorToAPIStatus(err))
+		return
+	}
+	answer, err := json.Marshal(review)
+	if err != nil {
+		response.Write(w, responsewriters.ErrorToAPIStatus(err))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(http.StatusCreated)
+	_, _ = w.Write(answer) // who has gone need not know
+}
+
+func (s *reviews) answer(w http.ResponseWriter, r *http.Request, space string) (*v1alpha1.PlacementReview, error) {
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReview))
+	if err != nil {
+		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a PlacementReview has at most %d bytes", maxReview))
+	}
+	review, err := v1alpha1.ReadPlacementReview(body)
+	if err != nil {
+		return nil, apierrors.NewBadRequest(err.Error())
+	}
+	if err := s.mayGet(r, review.Spec); err != nil {
+		return nil, err
+	}
+	status, err := s.reviewer.Review(space, review.Spec)
+	if err != nil {
+		return nil, err
+	}
+	review.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "PlacementReview"}
+	review.Status = *status
+	return review, nil
+}
+
+// mayGet refuses who may not get what the review is about.
+func (s *reviews) mayGet(r *http.Request, q v1alpha1.PlacementReviewSpec) error {
+	user, ok := apirequest.UserFrom(r.Context())
+	if !ok {
+		return apierrors.NewUnauthorized("no user")
+	}
+	a := authorizer.AttributesRecord{
+		User: user, Verb: "get", APIGroup: v1alpha1.GroupVersion.Group, APIVersion: v1alpha1.GroupVersion.Version,
+		Resource: "placements", Name: q.Placement, ResourceRequest: true,
+	}
+	if o := q.Object; o != nil {
+		a.APIGroup, a.APIVersion, a.Resource, a.Namespace, a.Name = o.APIGroup, "*", o.Resource, o.Namespace, o.Name
+		if o.APIGroup == "" && o.Resource == "namespaces" {
+			a.Namespace = o.Name
+		}
+	}
+	decision, why, err := s.authz.Authorize(r.Context(), a)
+	if decision == authorizer.DecisionAllow {
+		return nil
+	}
+	if err != nil {
+		return apierrors.NewInternalError(err)
+	}
+	return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource(discovery.Reviews).GroupResource(), "",
+		fmt.Errorf("user %q may not get %s %q, which the review is about: %s", user.GetName(), a.Resource, a.Name, why))
+}

@@ -1,0 +1,72 @@
+package apiserver
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"k8s.io/apiserver/pkg/authentication/user"
+	"k8s.io/apiserver/pkg/authorization/authorizer"
+	apirequest "k8s.io/apiserver/pkg/endpoints/request"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/request"
+)
+
+type fakeReviewer struct{ asked []string }
+
+func (f *fakeReviewer) Review(
+	space string, q v1alpha1.PlacementReviewSpec,
+) (*v1alpha1.PlacementReviewStatus, error) {
+	f.asked = append(f.asked, space)
+	return &v1alpha1.PlacementReviewStatus{Decision: []string{"a"}}, nil
+}
+
+func TestReviewsAreCreatedOnlyByWhoMayGetTheObject(t *testing.T) {
+	const head = `{"apiVersion":"skerry.dev/v1alpha1","kind":"PlacementReview","spec":`
+	reviewer := &fakeReviewer{}
+	may := func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+		if a.GetVerb() == "get" && a.GetResource() == "deployments" && a.GetNamespace() == "app" && a.GetName() == "web" ||
+			a.GetResource() == "placements" && a.GetName() == "p" {
+			return authorizer.DecisionAllow, "", nil
+		}
+		return authorizer.DecisionNoOpinion, "no right", nil
+	}
+	s := &reviews{reviewer, authorizer.AuthorizerFunc(may)}
+	for name, c := range map[string]struct {
+		method, space, body string
+		want                int
+	}{
+		"an object":       {"POST", "shop", `{"object":{"apiGroup":"apps","resource":"deployments","namespace":"app","name":"web"}}}`, 201},
+		"a Placement":     {"POST", "shop", `{"placement":"p","without":["a"]}}`, 201},
+		"another object":  {"POST", "shop", `{"object":{"resource":"secrets","namespace":"app","name":"web"}}}`, 403},
+		"both":            {"POST", "shop", `{"placement":"p","object":{"resource":"pods","name":"x"}}}`, 400},
+		"neither":         {"POST", "shop", `{}}`, 400},
+		"unknown field":   {"POST", "shop", `{"placement":"p","wiht":["a"]}}`, 400},
+		"a slash":         {"POST", "shop", `{"placement":"../p"}}`, 400},
+		"too many":        {"POST", "shop", `{"placement":"p","without":["a"` + strings.Repeat(`,"a"`, 64) + `]}}`, 400},
+		"too long":        {"POST", "shop", `{"placement":"` + strings.Repeat("p", maxReview) + `"}}`, 413},
+		"in root":         {"POST", "root", `{"placement":"p"}}`, 404},
+		"a list":          {"GET", "shop", ``, 405},
+		"other documents": {"POST", "shop", `{"placement":"p"},"kind":"Pod"}`, 400},
+	} {
+		r := httptest.NewRequest(c.method, "/apis/skerry.dev/v1alpha1/placementreviews", strings.NewReader(head+c.body))
+		ctx := request.WithSpace(r.Context(), c.space)
+		ctx = apirequest.WithUser(ctx, &user.DefaultInfo{Name: "eve"})
+		r = r.WithContext(apirequest.WithRequestInfo(ctx, &apirequest.RequestInfo{IsResourceRequest: true,
+			APIGroup: "skerry.dev", APIVersion: "v1alpha1", Resource: "placementreviews"}))
+		w := httptest.NewRecorder()
+		reviewer.asked = nil
+		s.ServeHTTP(w, r)
+		if w.Code != c.want || (len(reviewer.asked) > 0) != (c.want == http.StatusCreated) {
+			t.Errorf("%s: %d and asked %v, not %d: %s", name, w.Code, reviewer.asked, c.want, w.Body)
+		}
+		var answer v1alpha1.PlacementReview
+		if c.want == http.StatusCreated && (json.Unmarshal(w.Body.Bytes(), &answer) != nil || len(answer.Status.Decision) != 1) {
+			t.Errorf("%s: the answer is %s", name, w.Body)
+		}
+	}
+}

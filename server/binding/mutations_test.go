@@ -1,0 +1,367 @@
+package binding_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutation is a defect that is put into one file, and the property that it breaks. Files that end
+// in _test.go are the small world's scheduler and feeds, which the real ones will do likewise.
+type mutation struct {
+	what, file, old, new string
+	breaks               string
+}
+
+var mutations = []mutation{
+	{
+		"a joiner that is not ready counts as arrived", "pairs.go",
+		"case s.want.has(p.Target) && s.facts.state(p.Target) == Ready:", "case s.want.has(p.Target):", propCover,
+	},
+	{
+		"a spare target is left uncovered", "pairs.go",
+		"(known.Leave == Drain || spare > 0) && covered &&", "(known.Leave == Drain || spare > 0) && (covered || true) &&",
+		propCover,
+	},
+	{
+		"another target begins while what had come may still run", "pairs.go",
+		"s.lingers(p.Target) && (found ||", "false && (found ||", propLease,
+	},
+	{
+		"another target begins while what was left may still run", "pairs.go",
+		"return s.crowded(t, false) || slices", "return slices", propLease,
+	},
+	{
+		"another target begins while what is to be left may still run", "pairs.go",
+		"case gone && found && s.crowded(p.Target, true):", "case false:", propLease,
+	},
+	{
+		"what has come leaves while another one is waited for", "pairs.go",
+		"case found && s.first:\n\t\t\tif !s.crowded(p.Target, false) && s.released(i) {",
+		"case found && s.first:\n\t\t\tif s.released(i) {", propLease,
+	},
+	{
+		"what came last and exists once is not marked before it is left", "next.go",
+		"	s.unmarked()\n", "", propLease,
+	},
+	{
+		"silence counts as missing when a joiner is taken back", "pairs.go",
+		"return t.Dispensable && !t.Pinned", "return !t.Pinned", propCover,
+	},
+	{
+		"a target joins before the left one is empty", "pairs.go",
+		"case gone && found:\n", "case found:\n", propOnce,
+	},
+	{
+		"what must be in one place moves as anything else", "pairs.go",
+		"case found && s.first:", "case false:", propOnce,
+	},
+	{
+		"an extra target joins while one is not left", "pairs.go",
+		"if !s.first || len(s.Places) < len(s.facts.Wanted) {", "if true {", propOnce,
+	},
+	{
+		"what must be in one place is stamped as anything else", "pass.go",
+		"case s.Once:\n", "case s.ID == \"\":\n", propOnce,
+	},
+	{
+		"silence counts as absence", "observe.go",
+		"return reports.Counts(t)\n", "return true\n", propReports,
+	},
+	{
+		"reports of an earlier stay count", "joined.go",
+		"if old < 0 || from.Places[old].Off != p.Off {", "if old < 0 && from.Places == nil {", propReports,
+	},
+	{
+		"reports of an earlier stay count for those that come along", "index.go",
+		"x.joins(c.To, revision)", "", propReports,
+	},
+	{
+		"what has ended passes on with its unit", "pass.go",
+		"case s.Ended:\n\t\treturn x.divide(s)", "case s.Ended:\n\t\treturn Remains", propEnded,
+	},
+	{
+		"a deposed leader's cohorts count", "term.go",
+		"return c.Era == t.Era || !t.Open && slices.Contains(t.Heirs, c.Era)", "return true", propDeposed,
+	},
+	{
+		"a new leader forgets the cohorts of the last one", "term.go",
+		"next.Heirs = append(next.Heirs, t.Era)", "", propGeneration,
+	},
+	{
+		"a leader that died before it opened its term is skipped", "term.go",
+		"next.Heirs = slices.Clone(t.Heirs)", "", propGeneration,
+	},
+	{
+		"the index keeps a deleted Binding", "index.go",
+		"func (x *Index) DeleteBinding(id UnitID) { delete(x.units, id) }",
+		"func (x *Index) DeleteBinding(UnitID) {}", propSnapshot,
+	},
+	{
+		"the index keeps a deleted cohort's members", "index.go",
+		"return other == c })", "return false })", propForget,
+	},
+	{
+		"each write of a record is a generation", "next.go",
+		"if !s.SamePlaces(r) {", "if true {", propGeneration,
+	},
+	{
+		"a cohort arrives where it is not", "cohort.go",
+		" || !c.SamePlaces(to.Record)", "", propGeneration,
+	},
+	{
+		"a cohort arrives at a Binding that a deposed leader may change", "cohort.go",
+		" || c.Era != to.Era", "", propArrival,
+	},
+	{
+		"objects are cut off a record that a deposed leader may change", "pass.go",
+		"if x.Record(x.Of(s.ID, s.Stamp)).Era != x.term.Era {", "if false {", propSeen,
+	},
+	{
+		"a cut remembers where its members may never have been", "cohort.go",
+		"p.For != 0 && places.of(p.For) < 0", "p.For != 0 && places.of(p.For) < -1", propCut,
+	},
+	{
+		"a cohort is deleted that hides an older one", "pass.go",
+		"|| x.others(o, c)", "", propGeneration,
+	},
+	{
+		"a cohort is deleted before its members' stamps", "pass.go",
+		"|| stamp != c.To ", "|| stamp == c.To+\"-\" ", propGeneration,
+	},
+	{
+		"objects go along with a unit that does not wish them any more", "work_test.go",
+		"if p := l.x.Pass(s); p != Remains && p != NotYet && p != Later {\n\t\t\treturn true", "if false {\n\t\t\treturn true", propWished,
+	},
+	{
+		"a target that is to be left is wanted", "next.go",
+		"if s.facts.usable(t) && !gaveUp.has(t) {", "if !gaveUp.has(t) {", propLeave,
+	},
+	{
+		"what was given up is tried at once", "next.go",
+		"return t.Try != g.Try || ", "return t.Try == g.Try || ", propTries,
+	},
+	{
+		"an unit without objects stays on a target that is to be left", "next.go",
+		"\t\tif s.facts.usable(t) {\n\t\t\ts.Places = append", "\t\tif t > 0 {\n\t\t\ts.Places = append", propLeave,
+	},
+	{
+		"a stamp is written again and again", "pass.go",
+		"if c.Arrived && s.Stamp != s.Wished {", "if c.Arrived {", propRest,
+	},
+	{
+		"stamps do not follow", "pass.go",
+		"if c.Arrived && s.Stamp != s.Wished {", "if false {", propArrives,
+	},
+	{
+		"a withdrawn wish returns nobody", "pairs.go",
+		"case !s.want.has(p.Target) && beside && s.mayGoBack(p):", "case false:", propArrives,
+	},
+	{
+		"feeds follow the wish and not the stamp", "world_test.go",
+		"x.Record(x.Of(t.uid, t.stamp)).Places", "x.Record(x.Of(t.uid, s.wished(t))).Places", propUnknown,
+	},
+	{
+		"a choice depends on what has nothing to do with it", "world_test.go",
+		"staying := now.Staying()",
+		"staying := now.Staying()\n\tif s.termMod%2 == 1 {\n\t\tnow, staying = Record{}, nil\n\t}", propInput,
+	},
+	{
+		"a target that is not heard of must be left", "work_test.go",
+		"Target{ID: t.id, Leave: t.leave,",
+		"Target{ID: t.id, Leave: func() Leave {\n\t\t\t\tif s := l.w.sites[t.id]; s != nil && s.cut {\n" +
+			"\t\t\t\t\treturn Evict\n\t\t\t\t}\n\t\t\t\treturn t.leave\n\t\t\t}(),", propSilence,
+	},
+	{
+		"all pairs wait for each other", "pairs.go",
+		"case s.want.has(p.Target) && s.facts.state(p.Target) == Ready:",
+		"case s.want.has(p.Target) && !slices.ContainsFunc(s.Places, func(q Place) bool {\n" +
+			"\t\t\treturn !q.Off && q.For != 0 && s.facts.state(q.Target) != Ready }):", propPair,
+	},
+	{
+		"a new object joins a unit that may return to another target", "pass.go",
+		"case u != nil && u.MayReturn():", "case u != nil && s.ID == \"\":", propPass,
+	},
+	{
+		"what must run once follows its unit through a change", "cohort.go",
+		" && (!once || rests && to.Settled())", "", propOnce,
+	},
+	{
+		"what must run once follows its unit while that waits", "cohort.go",
+		"rests && to.Settled()", "rests", propAim,
+	},
+	{
+		"what must run once follows its unit before a change", "cohort.go",
+		"rests && to.Settled()", "to.Settled()", propAim,
+	},
+	{
+		"what has ended goes on as anything else", "next.go",
+		"case f.Ended:", "case false:", propEnded,
+	},
+	{
+		"a Binding that does not exist needs no owner", "pass.go",
+		"if x.Record(x.Of(s.ID, s.Stamp)).Era != x.term.Era {",
+		"if era := x.Record(x.Of(s.ID, s.Stamp)).Era; era != 0 && era != x.term.Era {", propPass,
+	},
+	{
+		"what must not run twice moves as anything else from a target that is away", "next.go",
+		"return p.Off || s.facts.fenced(p.Target) && !s.want.has(p.Target)", "return p.Off", propFence,
+	},
+	{
+		"a target that was left when it was away is passed over", "next.go",
+		"return p.Off || s.facts.fenced(p.Target) && !s.want.has(p.Target)",
+		"return s.facts.fenced(p.Target) && !s.want.has(p.Target)", propFence,
+	},
+	{
+		"a target that is evicted or not wished is forgotten when it is away", "places.go",
+		"if s.first || s.facts.fenced(s.Places[i].Target) {", "if s.first {", propFence,
+	},
+	{
+		"a target that is away counts as one where nothing runs", "observe.go",
+		"(t.Fence == RunsNot || all", "(t.Fence != Speaks || all", propReports,
+	},
+	{
+		"the end of a lease counts for nothing", "observe.go",
+		"(t.Fence == RunsNot || all(t.ID, NoWord))", "all(t.ID, NoWord)", propLease,
+	},
+	{
+		"what is late goes back to a target that is away", "facts.go",
+		"return f.usable(t) && !f.fenced(t) }", "return f.usable(t) }", propLease,
+	},
+	{
+		"what exists once goes to another target while one is away", "sole.go",
+		"(p.Off || s.facts.fenced(p.Target) ||", "(p.Off ||", propLease,
+	},
+	{
+		"a lease counts before it has ended", "work_test.go",
+		"case s.expired(l.w.now):", "case s.leased():", propOnce,
+	},
+	{
+		"an agent that is back goes on before it has heard what is desired", "site_test.go",
+		"case s.stopped && w.alone(want.uid):", "case false:", propOnce,
+	},
+	{
+		"a target is left before its hook has ended", "pairs.go",
+		"!s.pinned(t) && s.released(old)", "!s.pinned(t)", propHook,
+	},
+	{
+		"what breaks first waits for no hook", "pairs.go",
+		"&& s.released(i) {\n\t\t\t\ts.takeOff(i)", "{\n\t\t\t\ts.takeOff(i)", propHook,
+	},
+	{
+		"what nothing comes for waits for no hook", "pairs.go",
+		"if spare--; s.released(i) {", "if spare--; true {", propHook,
+	},
+	{
+		"what is wished nowhere waits for no hook", "next.go",
+		"} else if s.released(i) {", "} else {", propHook,
+	},
+	{
+		"what must be left now waits for no hook", "next.go",
+		"if s.released(i) {\n\t\t\t\ts.leave(i, Evicted)", "if true {\n\t\t\t\ts.leave(i, Evicted)", propHook,
+	},
+	{
+		"a hook that ran before a target was wished again counts", "next.go",
+		"p.forgetHooks() // it", "// it", propHook,
+	},
+	{
+		"a hook that failed counts as ended", "hooks.go",
+		"case t.Hook == HookEnded:", "case t.Hook != HookRuns:", propHook,
+	},
+	{
+		"one hook of two is enough", "hooks.go",
+		"return p.Hooks.Ran >= t.Hooks\n}\n\n// held", "return p.Hooks.Ran > 0\n}\n\n// held", propHook,
+	},
+	{
+		"a cohort goes on with the hooks of its unit", "cohort.go",
+		"p.forgetHooks() //", "//", propCut,
+	},
+	{
+		"an unanswered write is given up", "leader_test.go",
+		"again := *a\n\t\tl.pending = &again", "l.pending = nil", propGeneration,
+	},
+}
+
+// directed are the tests of properties that histories reach too seldom.
+var directed = map[string]string{
+	propPair:    "TestABadTargetDelaysOnlyItsPair",
+	propArrival: "TestACohortArrives",
+	propPass:    "TestPass",
+	propCut:     "TestACut",
+	propAim:     "TestACohortAims",
+	propForget:  "TestADeletedCohortDecidesNothing",
+	propLeave:   "TestNothingJoinsATargetThatMustBeLeft",
+	propTries:   "TestASwapThatBlocksItselfGoesBack",
+	propLease:   "Test(ALease|WhatExistsOnce|WhatCameLast|WhatWasToCome).*",
+}
+
+// TestMutationsFit finds each defect's place in the code, so that the list does not rot.
+func TestMutationsFit(t *testing.T) {
+	for _, m := range mutations {
+		source, err := os.ReadFile(m.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n := strings.Count(string(source), m.old); n != 1 {
+			t.Errorf("%s: %s has %d times %q", m.what, m.file, n, m.old)
+		}
+	}
+}
+
+// TestMutations puts in one defect after the other: each must break its property. It compiles the
+// package for each, so it runs only when SKERRY_MUTATIONS is set; a value other than 1 selects those
+// whose text has it.
+func TestMutations(t *testing.T) {
+	which := os.Getenv("SKERRY_MUTATIONS")
+	if which == "" {
+		t.Skip("SKERRY_MUTATIONS is not set")
+	}
+	for _, m := range mutations {
+		if which != "1" && !strings.Contains(m.what, which) {
+			continue
+		}
+		t.Run(strings.ReplaceAll(m.what, " ", "-"), func(t *testing.T) {
+			if out := m.run(t); !strings.Contains(out, m.breaks+": ") {
+				t.Errorf("%s: it does not break %q\n%s", m.what, m.breaks, out)
+			}
+		})
+	}
+}
+
+// run runs the tests with the defect.
+func (m mutation) run(t *testing.T) string {
+	source, err := os.ReadFile(m.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	here, err := filepath.Abs(m.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	changed, overlay := filepath.Join(dir, m.file), filepath.Join(dir, "overlay.json")
+	text := strings.Replace(string(source), m.old, m.new, 1)
+	list, err := json.Marshal(map[string]any{"Replace": map[string]string{here: changed}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, content := range map[string]string{changed: text, overlay: string(list)} {
+		if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run := directed[m.breaks]
+	if run == "" {
+		run = "TestHistories"
+	}
+	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-overlay", overlay, "-run", "^"+run+"$", ".")
+	cmd.Env = append(os.Environ(), "SKERRY_MUTATIONS=", "SKERRY_HISTORIES=1000000", "SKERRY_PROPERTY="+m.breaks)
+	out, err := cmd.CombinedOutput()
+	if err == nil {
+		return "the tests pass"
+	}
+	return string(out)
+}

@@ -1,0 +1,5 @@
+//go:build race
+
+package binding_test
+
+func init() { histories = 2_000 }

@@ -1,0 +1,78 @@
+package catalog
+
+import (
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// Origin returns what is rendered into a body.
+func (m *RenderOptions) Origin(space, uid string) customize.Origin {
+	o := customize.Origin{Space: space, UID: uid}
+	if m != nil {
+		o.Placement, o.Sync, o.PodAPI = m.placement, m.Sync, m.Api
+		o.Division, o.RunsOnce = m.Division, m.runsOnce
+	}
+	return o
+}
+
+// SetOptions makes the options of a Placement follow its rule and policy, the annotation skerry.dev/sync
+// that says both of the policy and of what comes back, and how it divides replicas. Equal ones leave them as they are.
+func (b *Rulebook) SetOptions(p v1alpha1.SyncPolicy, sync string, division *placement.Division) {
+	next := RenderOptions{placement: b.Name, Sync: sync, Policy: p, Division: division}
+	next.runsOnce = b.Rule != nil && b.Rule.BreakFirst
+	next.Releases = b.Rollout != nil
+	if was := b.Options; was == nil || was.Sync != next.Sync || was.runsOnce != next.runsOnce ||
+		was.Releases != next.Releases ||
+		!was.Division.Same(division) {
+		b.Options = newRenderOptions(next)
+	}
+}
+
+// newRenderOptions returns options with what they have of their own.
+func newRenderOptions(m RenderOptions) *RenderOptions {
+	out := &m
+	if m.Division != nil {
+		m := m
+		m.Division = nil
+		out.whole = newRenderOptions(m)
+	}
+	out.variants = map[placement.PodAPI]*RenderOptions{}
+	for _, api := range []placement.PodAPI{placement.SpaceAPI, placement.NoAPI} {
+		v := m
+		v.Api = api
+		out.variants[api] = &v
+	}
+	return out
+}
+
+// unplaced has the variants of what no Placement decides about.
+var unplaced = newRenderOptions(RenderOptions{})
+
+// WantedOptions returns the options of who decides about the object now, in the variant for its
+// pods. Delivery.mu must be held.
+func (c *Catalog) WantedOptions(o *Object) *RenderOptions {
+	var m *RenderOptions
+	variants := unplaced.variants
+	if o.Source != nil && o.Source.Kind == OfPlacement {
+		if m = o.Source.Book.Options; m != nil {
+			if m.whole != nil && c.elsewhere(o) {
+				m = m.whole // nobody has a share there
+			}
+			variants = m.variants
+		}
+	}
+	if api := o.podAPI(); variants[api] != nil {
+		return variants[api]
+	}
+	return m
+}
+
+// RerenderIfStale enqueues an object that was rendered with other options than it should be
+// now. d.mu must be held.
+func (c *Catalog) RerenderIfStale(o *Object) {
+	if o.Present && !o.Retired && o.Hash != (store.Hash{}) && o.Options != c.WantedOptions(o) {
+		c.Renders.Add(o.Key())
+	}
+}

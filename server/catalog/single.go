@@ -1,0 +1,124 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// A StatefulSet on two targets is two sets of Pods of the same names, each with data of its own, and
+// each takes itself for the only one. So it runs on one target, unless its Placement
+// (spec.targets.replicas) or the object itself (skerry.dev/replicas) says that it is to be
+// duplicated: on the target that the record marks (binding.Place.Sole), and while it goes from there to
+// another one on both.
+
+// isStateful reports whether a kind is one whose copies must not be taken for one another.
+func isStateful(
+	group, resource string,
+) bool {
+	return group == "apps" && resource == "statefulsets"
+}
+
+// KeptSingle reports whether an object of a group runs on one target only.
+func (o *Object) KeptSingle() bool {
+	return isStateful(o.Kind.Group, o.Kind.Resource) && !o.Duplicates && !o.Source.duplicates()
+}
+
+// duplicates reports whether the Placement of a group says that StatefulSets are to be duplicated.
+func (g *Group) duplicates() bool {
+	r := g.Rule()
+	return r != nil && r.Duplicates
+}
+
+// RecordOf is where the record of an object says that it is. The lock must be held.
+func (c *Catalog) RecordOf(o *Object) *Set {
+	if o.Source == nil {
+		return nil
+	}
+	at := c.Records.placeOf(o)
+	return at.of1((at.On.Len() > 1 || at.held) && o.KeptSingle(), c)
+}
+
+// of1 is where a record has an object that may be one which is on one target only: nowhere while it has
+// left one, and it is not known yet that it is gone there.
+func (at Stored) of1(single bool, c *Catalog) *Set {
+	switch {
+	case !single:
+		return at.On
+	case at.sole != nil:
+		return at.sole
+	case at.held:
+		return nil
+	}
+	return c.Sets.Of(at.On.Names[:1])
+}
+
+// RecordFor is RecordOf for an object that is being created.
+func (c *Catalog) RecordFor(g *Group, k store.Key, annotations map[string]string) *Set {
+	u := c.Records.Units[g.ID()]
+	if u == nil {
+		return nil
+	}
+	return u.of1((u.On.Len() > 1 || u.held) && isStateful(k.Group, k.Resource) && !g.duplicates() &&
+		annotations[v1alpha1.AnnotationReplicas] != string(v1alpha1.ReplicasDuplicated), c)
+}
+
+// VersionsOn are versions for who counts targets: a StatefulSet that is kept on one is asked for there alone.
+// The lock must be held.
+func (c *Catalog) VersionsOn(o *Object) *placement.Versions {
+	all := c.Versions(o)
+	if o.Source == nil || !o.KeptSingle() {
+		return all
+	}
+	out := &placement.Versions{Named: map[string]*placement.Demand{}}
+	for _, target := range c.RecordOf(o).List() {
+		if demand, has := all.At(target, o.Demand()); has {
+			out.Named[target] = &demand
+		}
+	}
+	return out
+}
+
+// NotesSingle has people told where a StatefulSet is kept, when that is news. The lock must be held.
+func (c *Catalog) NotesSingle(o *Object) {
+	if !isStateful(o.Kind.Group, o.Kind.Resource) || o.Source == nil {
+		return
+	}
+	text := ""
+	if all := o.Source.Record; o.Present && !o.Leaving && all.Len() > 1 && o.KeptSingle() &&
+		c.RecordOf(o).Len() == 1 {
+		on := c.RecordOf(o).List()
+		others := slices.DeleteFunc(
+			slices.Clone(all.List()),
+			func(name string) bool { return slices.Contains(on, name) },
+		)
+		text = fmt.Sprintf(
+			"a StatefulSet runs on one target, %s, because copies on %s would have the same names and "+
+				"data of their own; to have it on all of them write spec.targets.replicas: Duplicated in the Placement, or "+
+				"the annotation %s: Duplicated on the StatefulSet; to have everything on one target set its count to 1",
+			strings.Join(on, " and "),
+			placement.Some(others),
+			v1alpha1.AnnotationReplicas,
+		)
+	}
+	if c.Single[o].Text == text {
+		return
+	}
+	c.Single[o] = SingleNote{Text: text}
+	c.Says.Add(o.Key())
+}
+
+// SingleNote is what people are to be told of a StatefulSet that is kept on one target, empty when
+// it is not any more, and whether they have been.
+type SingleNote struct {
+	Text string
+	Told bool
+}
+
+// OneTarget is the reason of the condition skerry.dev/Scheduled of a StatefulSet that is kept on one
+// of several targets.
+const OneTarget = "OneTarget"

@@ -1,0 +1,38 @@
+package server_test
+
+import (
+	"strings"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// badConstraints are refused when they are written, with the field or what to write instead.
+func badConstraints(t *testing.T, c *center) {
+	d := dyn(t, c.admin("team"))
+	bad := object("skerry.dev/v1alpha1", "Placement", "", "p")
+	for says, targets := range map[string]map[string]any{
+		"to select none count: 0":           {"count": int64(2)},
+		"spec.targets.cel[0].expression":    {"cel": []any{map[string]any{"expression": "target.nam == 'x'"}}},
+		"spec.targets.kubernetesVersion":    {"kubernetesVersion": "1.30"},
+		"raise count or lower":              {"count": int64(1), "spread": []any{map[string]any{"by": "a", "minGroups": int64(2)}}},
+		"one of minGroups and maxSkew":      {"spread": []any{map[string]any{"by": "a"}}},
+		"write the key of a label":          {"spread": []any{map[string]any{"by": "zo ne", "maxSkew": int64(1)}}},
+		"tolerationSeconds needs":           {"tolerations": []any{map[string]any{"key": "a", "tolerationSeconds": int64(1)}}},
+		"without a key":                     {"tolerations": []any{map[string]any{"value": "a"}}},
+		"exactly one of placements":         {"affinity": []any{map[string]any{"by": "a"}}},
+		"exactly one of selector and":       {"preferences": []any{map[string]any{"weight": int64(1)}}},
+		"Gt and Lt compare quantities":      {"properties": []any{map[string]any{"name": "a", "operator": "Gt", "values": []any{"much"}}}},
+		"Exists and DoesNotExist take none": {"properties": []any{map[string]any{"name": "a", "operator": "Exists", "values": []any{"1"}}}},
+	} {
+		if says != "to select none count: 0" {
+			targets["selectors"] = []any{map[string]any{}}
+		}
+		bad.Object["spec"] = map[string]any{"objects": []any{map[string]any{}}, "targets": targets}
+		_, err := d.Resource(placementsGVR).Create(t.Context(), bad, metav1.CreateOptions{})
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+}

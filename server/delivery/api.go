@@ -1,0 +1,56 @@
+package delivery
+
+import (
+	"time"
+
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/store"
+)
+
+// DecidedBy returns the Placement that decides about an object, empty where none does.
+func (d *Delivery) DecidedBy(k store.Key) string {
+	d.catalog.RLock()
+	defer d.catalog.RUnlock()
+	if o := d.catalog.Find(k); o != nil && o.Source != nil && o.Source.Kind == catalog.OfPlacement {
+		return o.Source.Book.Name
+	}
+	return ""
+}
+
+// Customizers is how many a space has.
+func (d *Delivery) Customizers(name string) int {
+	d.catalog.RLock()
+	defer d.catalog.RUnlock()
+	if sp := d.catalog.Spaces[name]; sp != nil {
+		return len(sp.Customizers)
+	}
+	return 0
+}
+
+// Needs lists what the pods of a workload name.
+func (d *Delivery) Needs(k store.Key) []store.Key {
+	return d.catalog.Related(k, func(w *catalog.Work) []*catalog.Object { return w.Names })
+}
+
+// NeededBy lists the workloads whose pods name an object.
+func (d *Delivery) NeededBy(k store.Key) []store.Key {
+	return d.catalog.Related(k, func(w *catalog.Work) []*catalog.Object { return w.NamedBy })
+}
+
+// Intend announces that an object of a space is about to be deleted although nothing is lost: a
+// relay's parent has it go on elsewhere.
+func (d *Delivery) Intend(k store.Key) {
+	d.catalog.Lock()
+	defer d.catalog.Unlock()
+	now := time.Now()
+	if len(d.catalog.Intents) >= catalog.MaxIntents {
+		for other, at := range d.catalog.Intents {
+			if now.Sub(at) > catalog.IntentTime {
+				delete(d.catalog.Intents, other)
+			}
+		}
+	}
+	if len(d.catalog.Intents) < catalog.MaxIntents {
+		d.catalog.Intents[k] = now
+	}
+}

@@ -1,0 +1,172 @@
+package delivery
+
+import (
+	"encoding/json"
+	"testing"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// sharesOf is how the replicas of an object are divided in what a target gets: empty where they are
+// not, or where the target does not have it.
+func (c *center) sharesOf(target string, k store.Key) string {
+	c.t.Helper()
+	if !c.has(target, k) {
+		return ""
+	}
+	body, _, err := c.d.Feed(target).Body(c.t.Context(), k)
+	var o map[string]any
+	if err != nil || json.Unmarshal(body, &o) != nil {
+		return ""
+	}
+	return fields.Clone(o, "metadata", "annotations", v1alpha1.AnnotationShares)
+}
+
+func (c *center) replicas(name string, replicas int64) store.Key {
+	k := key("apps", "deployments", name)
+	m := map[string]any{"name": name, "namespace": "app", "labels": map[string]any{"app": "web"}, "generation": replicas}
+	c.put(k, obj("apps/v1", "Deployment", m, "spec", map[string]any{"replicas": replicas, "template": map[string]any{
+		"spec": map[string]any{"containers": []any{map[string]any{
+			"resources": map[string]any{"requests": map[string]any{"cpu": "100m"}}}}}}}))
+	return k
+}
+
+func (c *center) divided(generation int64, division map[string]any, names ...any) store.Key {
+	targets := map[string]any{"names": names, "replicas": "Divided"}
+	if division != nil {
+		targets["division"] = division
+	}
+	return c.placement("p", generation, nil, map[string]any{"targets": targets})
+}
+
+func (c *center) shared(web store.Key, want string, targets ...string) {
+	c.t.Helper()
+	c.eventually(want, func() bool {
+		for _, name := range targets {
+			if c.sharesOf(name, web) != want {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// arrives has a target report an object, if it has it: available with its share, or with all.
+func (c *center) arrives(target string, k store.Key) {
+	if c.has(target, k) {
+		shared := c.sharesOf(target, k) != ""
+		c.report(target, k, func(p *placement.Progress) {
+			if p.Available, p.Varied = 9, shared; shared {
+				p.Available = 1
+			}
+		})
+	}
+}
+
+// Replicas are shared out among the targets of a Placement; the shares follow the replicas, the
+// targets and their weights, and a restart sends nothing.
+func TestReplicasAreDivided(t *testing.T) {
+	c := shop(t)
+	c.divided(1, nil, "a", "b")
+	c.namespace("app", nil)
+	web := c.replicas("web", 5)
+	c.shared(web, `{"a":3,"b":2}`, "a", "b")
+	if at, ok := c.d.Located(web); !ok || !at.Divided {
+		t.Error("status is merged as of copies")
+	}
+	if c.cpu("a") != 300 || c.cpu("b") != 200 {
+		t.Errorf("a counts %d, b %d thousandths", c.cpu("a"), c.cpu("b"))
+	}
+	before, _ := c.d.Feed("a").Get(web)
+	c.restart()
+	if after, _ := c.d.Feed("a").Get(web); after.Hash != before.Hash {
+		t.Error("a restart sends it again")
+	}
+	if c.cpu("a") != 300 || c.cpu("b") != 200 {
+		t.Errorf("after a restart a counts %d, b %d thousandths", c.cpu("a"), c.cpu("b"))
+	}
+	c.replicas("web", 6)
+	c.shared(web, `{"a":3,"b":3}`, "a", "b")
+	c.divided(2, map[string]any{"weights": []any{map[string]any{
+		"selector": map[string]any{"matchLabels": map[string]any{"size": "large"}}, "weight": 2}}}, "a", "b")
+	c.target("b", map[string]any{"size": "large"})
+	c.shared(web, `{"a":2,"b":4}`, "a", "b")
+	c.target("b", map[string]any{"size": "small"})
+	c.shared(web, `{"a":3,"b":3}`, "a", "b")
+	c.placement("p", 3, []any{"a", "b"}, nil)
+	c.shared(web, "", "a", "b")
+	if at, _ := c.d.Located(web); at.Divided {
+		t.Error("status is merged as of shares")
+	}
+}
+
+// No target gets the object before it says which share is whose.
+func TestNobodyHasAllReplicasFirst(t *testing.T) {
+	c := shop(t)
+	c.divided(1, nil, "a")
+	c.namespace("app", nil)
+	web := c.replicas("web", 4)
+	c.shared(web, `{"a":4}`, "a")
+	c.divided(2, nil, "a", "b")
+	c.eventually("on b", func() bool {
+		if c.has("b", web) && c.sharesOf("b", web) == "" {
+			t.Fatal("b has all replicas")
+		}
+		return c.sharesOf("b", web) == `{"a":2,"b":2}`
+	})
+	other := c.placement("q", 1, []any{"a"}, map[string]any{"priority": 1})
+	c.shared(web, "", "a")
+	c.eventually("on a alone", func() bool {
+		c.arrives("a", web)
+		return !c.has("b", web)
+	})
+	c.put(other, nil)
+	c.eventually("on b again", func() bool {
+		if c.has("b", web) && c.sharesOf("b", web) == "" {
+			t.Fatal("b has all replicas")
+		}
+		return c.sharesOf("b", web) == `{"a":2,"b":2}`
+	})
+}
+
+// In a move what is left keeps its replicas until what is joined has its own.
+func TestAMoveKeepsTheShares(t *testing.T) {
+	c := shop(t)
+	c.target("c", nil)
+	c.divided(1, nil, "a", "b")
+	c.namespace("app", nil)
+	web := c.replicas("web", 5)
+	c.shared(web, `{"a":3,"b":2}`, "a", "b")
+	c.divided(2, nil, "b", "c")
+	c.shared(web, `{"a":3,"b":3,"c":2}`, "a", "b", "c")
+	c.eventually("arrived", func() bool {
+		c.arrives("b", web)
+		c.arrives("c", web)
+		return c.sharesOf("b", web) == `{"b":3,"c":2}` && c.sharesOf("c", web) == `{"b":3,"c":2}`
+	})
+	c.eventually("a is left", func() bool { return !c.has("a", web) })
+}
+
+// What comes from elsewhere has all its replicas until it has arrived: where it is now nobody has a
+// share.
+func TestWhatComesFromElsewhereIsDividedWhenItIsThere(t *testing.T) {
+	c := shop(t)
+	c.target("c", nil)
+	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+	web := c.replicas("web", 4)
+	c.eventually("on a", func() bool { return c.has("a", web) })
+	c.divided(1, nil, "b", "c")
+	c.eventually("on all three", func() bool { return c.has("a", web) && c.has("b", web) && c.has("c", web) })
+	if got := c.sharesOf("a", web); got != "" {
+		t.Errorf("before it has arrived its shares are %s", got)
+	}
+	c.eventually("arrived, and divided", func() bool {
+		c.arrives("b", web)
+		c.arrives("c", web)
+		return c.sharesOf("b", web) == `{"b":2,"c":2}` && c.sharesOf("c", web) == `{"b":2,"c":2}`
+	})
+	c.eventually("a is left", func() bool { return !c.has("a", web) })
+}

@@ -1,0 +1,358 @@
+package delivery
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// look is one look at a record: what of it the catalog knows, by value, and what is to be asked of
+// targets once the lock is free.
+type look struct {
+	record binding.Record
+	facts  binding.Facts
+	asked  []question
+	names  map[binding.TargetID]string
+	// confirms are the revisions that targets which were left have to confirm.
+	confirms map[binding.TargetID]int64
+	// sole are the targets that have what must exist once.
+	sole map[binding.TargetID]struct{}
+	// volumes, per target, are what the objects have there; notReady says what is missing, and
+	// refused whether that is a refusal; unseen and present are objects that it has not reported, or
+	// reports.
+	volumes                   map[binding.TargetID][]string
+	notReady, unseen, present map[binding.TargetID]string
+	refused                   map[binding.TargetID]bool
+	// fenced is what of it must not run twice, absent what is known of that on targets of the record that
+	// are away, and failover what its Placement says of them.
+	fenced   fenced
+	absent   map[binding.TargetID]placement.Absence
+	failover v1alpha1.FailoverMode
+	// hooks run before a target is left; hooked is what is known of those that run now, and unhooked are
+	// targets that are left without, and why.
+	of       binding.Ref
+	space    string
+	hooks    []v1alpha1.MoveHook
+	spec     int64 // the generation of the Placement whose hooks they are
+	hooked   map[binding.TargetID]hooked
+	unhooked map[binding.TargetID]string
+	// strands is a target that is wished to be left for nowhere, and has a volume.
+	strands binding.TargetID
+}
+
+// question asks whether an object has arrived on a target.
+type question struct {
+	key    store.Key
+	demand placement.Demand
+	unsent string // why the center does not send it
+	single bool   // it is on one target only
+	volume bool   // it may have one
+	// scaling: it is yet to be sent with the replicas that it is to have.
+	scaling bool
+	// versions are nil where all targets are asked the same.
+	versions *placement.Versions
+}
+
+// question asks about an object. The lock must be held.
+func (d *Delivery) question(o *catalog.Object) question {
+	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o), single: o.KeptSingle(),
+		volume:  o.Kind.Resource == "persistentvolumeclaims" || o.Work != nil && o.Work.Templates,
+		scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
+}
+
+// text names the object in messages.
+func (q question) text() string { return q.key.Resource + "/" + q.key.Name }
+
+func (q question) isService() bool { return q.key.Group == "" && q.key.Resource == "services" }
+
+// byKey orders questions. It makes no strings for that: a group may have thousands of objects.
+func byKey(a, b question) int {
+	return cmp.Or(strings.Compare(a.key.Space, b.key.Space), strings.Compare(a.key.Group, b.key.Group),
+		strings.Compare(a.key.Resource, b.key.Resource), strings.Compare(a.key.Namespace, b.key.Namespace),
+		strings.Compare(a.key.Name, b.key.Name))
+}
+
+// on is what is asked of a target. It is false for a target whose release does not have the object.
+func (q question) on(target string) (placement.Demand, bool) { return q.versions.At(target, q.demand) }
+
+// observe begins a look at a record. The lock must be held.
+func (d *Delivery) observe(ref binding.Ref, r binding.Record, g *catalog.Group, members []*catalog.Object) *look {
+	l := &look{record: r, of: ref, hooks: g.Hooks(), names: map[binding.TargetID]string{},
+		confirms: map[binding.TargetID]int64{},
+		sole:     map[binding.TargetID]struct{}{}}
+	l.facts.Now = time.Now().Unix()
+	l.facts.Timeout = int64(placement.ReadyTimeout / time.Second)
+	if g != nil && g.Book != nil {
+		l.spec = g.Book.Generation
+	}
+	if g != nil {
+		l.facts.Timeout = max(1, int64(g.Patience()/time.Second))
+		l.facts.BreakFirst = g.BreaksFirst()
+	}
+	l.asked = make([]question, 0, len(members))
+	for _, o := range members {
+		l.space = o.Namespace.Space.Name
+		q := d.question(o)
+		l.facts.Singles = l.facts.Singles || q.single
+		l.asked = append(l.asked, q)
+	}
+	for _, p := range r.Places {
+		if p.Off {
+			l.confirms[p.Target] = d.catalog.Records.Index.Confirms(ref, p.Target)
+		}
+		if p.Sole {
+			l.sole[p.Target] = struct{}{}
+		}
+	}
+	if here := r.Here(); len(l.sole) == 0 && len(here) > 0 {
+		l.sole[here[0]] = struct{}{}
+	}
+	return l
+}
+
+// want fills in what is wished, and what is known of each target that the record or the wish names.
+// The lock must be held.
+func (d *Delivery) want(l *look, wish binding.Wish, wanted []string, gone []string, left []placement.Verdict,
+	try func(*catalog.Target) uint64) {
+	f := &l.facts
+	f.Wish = wish
+	ids := map[binding.TargetID]struct{}{}
+	for _, name := range wanted {
+		if t := d.catalog.Targets[name]; t != nil {
+			f.Wanted = append(f.Wanted, t.ID)
+			ids[t.ID] = struct{}{}
+		}
+	}
+	for _, p := range l.record.Places {
+		ids[p.Target] = struct{}{}
+		if p.For != 0 {
+			ids[p.For] = struct{}{}
+		}
+	}
+	for _, g := range l.record.GaveUp {
+		ids[g.Target] = struct{}{}
+	}
+	for id := range ids {
+		is := d.catalog.Records.Targets.Of(id)
+		l.names[id] = is.Name
+		t := d.catalog.Targets[is.Name]
+		if t == nil || t.UID != is.UID {
+			continue
+		}
+		known := binding.Target{ID: id, Try: connected(l.record, id, t, try(t)), Fence: d.fenceOf(l, t)}
+		d.hook(l, t, &known)
+		switch {
+		case t.Emptied, slices.Contains(gone, is.Name):
+			known.Leave = binding.Evict
+		case slices.Contains(wanted, is.Name):
+		case slices.ContainsFunc(left, func(v placement.Verdict) bool { return v.Target == is.Name && mustLeave(v) }):
+			known.Leave = binding.Drain
+		}
+		f.Targets = append(f.Targets, known)
+	}
+	slices.SortFunc(f.Targets, func(a, b binding.Target) int { return int(a.ID) - int(b.ID) })
+}
+
+// mustLeave reports whether a target has to be left, whatever the wish.
+func mustLeave(v placement.Verdict) bool {
+	switch placement.LeaveReason(v.Filter) {
+	case placement.LeaveRemoved, placement.LeaveDrained, placement.LeaveOutOfService, placement.LeaveTainted,
+		placement.LeaveEvicted, placement.LeaveOverflow, placement.LeaveAway:
+		return true
+	}
+	return false
+}
+
+// connected puts into a Try whether the target has a session. One that had none when it was given up
+// is worth another try once it has; that one which had one has none now is no news.
+func connected(r binding.Record, id binding.TargetID, t *catalog.Target, try uint64) uint64 {
+	with, without := try|1, try&^1
+	if t.Connected || slices.Contains(r.GaveUp, binding.GaveUp{Target: id, Try: with}) {
+		return with
+	}
+	return without
+}
+
+// try stands for all that a new attempt to be on a target would depend on: the objects with what
+// they name, the wish, and the target.
+func try(members []*catalog.Object, wish placement.Wish, g *catalog.Group) func(*catalog.Target) uint64 {
+	var sum uint64 // of all objects, in any order
+	h, text := fnv.New64a(), []byte(nil)
+	add := func(o *catalog.Object) {
+		text = append(o.Key().AppendTo(text[:0]), 0)
+		text = strconv.AppendUint(text, o.Content, 16)
+		h.Reset()
+		h.Write(text)
+		sum += h.Sum64()
+	}
+	for _, o := range members {
+		add(o)
+		if o.Work != nil {
+			for _, dep := range o.Work.Names {
+				if dep.Present {
+					add(dep)
+				}
+			}
+		}
+	}
+	return func(t *catalog.Target) uint64 {
+		all := fnv.New64a()
+		fmt.Fprintf(all, "%x %s", sum, wish)
+		if g != nil {
+			fmt.Fprintf(all, " %s %v", g.Patience(), g.BreaksFirst())
+		}
+		fmt.Fprintf(all, "\x00%s %s %s %v %v", t.Name, t.UID, t.Labels, t.Unschedulable, t.Taints)
+		return all.Sum64()
+	}
+}
+
+// rests reports whether no report can change a record: it is where it is wished.
+func (l *look) rests() bool {
+	here, f := l.record.Here(), &l.facts
+	if !l.record.Settled() || len(l.record.GaveUp) > 0 || f.Wish == binding.Nowhere ||
+		slices.ContainsFunc(f.Targets, func(t binding.Target) bool { return t.Leave != binding.MayStay }) {
+		return false
+	}
+	return f.Wish == binding.NoOpinion || len(here) == len(f.Wanted) &&
+		!slices.ContainsFunc(here, func(t binding.TargetID) bool { return !slices.Contains(f.Wanted, t) })
+}
+
+// ask asks the targets of a look. No lock is held.
+func (d *Delivery) ask(l *look) {
+	slices.SortFunc(l.asked, byKey) // so that it is the same object each time that is named as missing
+	l.volumes, l.notReady = map[binding.TargetID][]string{}, map[binding.TargetID]string{}
+	l.unseen, l.present = map[binding.TargetID]string{}, map[binding.TargetID]string{}
+	l.refused = map[binding.TargetID]bool{}
+	for i := range l.facts.Targets {
+		t := l.facts.Targets[i].ID
+		name := l.names[t]
+		why, refused := d.first(name, l.onlyAt(t))
+		if why != "" {
+			l.notReady[t], l.refused[t] = why, refused
+		}
+		for _, q := range l.asked {
+			demand, has := q.on(name)
+			p, ok := d.cfg.Progress(name, q.key)
+			reported := ok && p.UID == demand.UID
+			if !has && !reported {
+				continue
+			}
+			if reported && q.volume && p.HasVolume && !d.catalog.Removes(name) && !l.leavesVolumes(t) {
+				l.volumes[t] = append(l.volumes[t], q.text())
+			}
+			if reported && l.present[t] == "" {
+				l.present[t] = q.text()
+			} else if !reported && l.unseen[t] == "" {
+				l.unseen[t] = q.text()
+			}
+		}
+		slices.Sort(l.volumes[t])
+	}
+	for i := range l.facts.Targets {
+		l.facts.Targets[i].Pinned = l.pinned(l.facts.Targets[i].ID)
+	}
+	if l.facts.Wish == binding.Nowhere {
+		for _, p := range l.record.Places {
+			if !p.Off && len(l.volumes[p.Target]) > 0 {
+				l.strands, l.facts.Wish = p.Target, binding.NoOpinion // its data would be deleted with it
+				break
+			}
+		}
+	}
+	l.facts.Observe(l.record, len(l.asked), &answers{d, l})
+}
+
+// onlyAt are the questions about what is to be on a target.
+func (l *look) onlyAt(t binding.TargetID) []question {
+	if !l.facts.Singles || l.has(t) {
+		return l.asked
+	}
+	return slices.DeleteFunc(slices.Clone(l.asked), func(q question) bool { return q.single })
+}
+
+func (l *look) has(t binding.TargetID) bool { _, ok := l.sole[t]; return ok }
+
+// pinned reports whether a volume would be left behind on a target: one that no target has which was
+// there before and stays.
+func (l *look) pinned(t binding.TargetID) bool {
+	volumes := l.volumes[t]
+	if len(volumes) == 0 {
+		return false
+	}
+	var of binding.TargetID
+	for _, p := range l.record.Places {
+		if p.Target == t {
+			of = p.For
+		}
+	}
+	for _, p := range l.record.Places {
+		if p.Target == t {
+			break
+		}
+		if p.Off || p.Target != of && !slices.Contains(l.facts.Wanted, p.Target) {
+			continue
+		}
+		if !slices.ContainsFunc(volumes, func(v string) bool { return !slices.Contains(l.volumes[p.Target], v) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// answers are the reports of the targets of a look.
+type answers struct {
+	d *Delivery
+	l *look
+}
+
+// Counts implements binding.Reports. What is on a target counts object by object, see doubts. That
+// nothing is left there is proved once the target has confirmed that it knows.
+func (a *answers) Counts(t binding.TargetID) bool {
+	revision, off := a.l.confirms[t]
+	if !off || a.d.Doubts.Confirmed(a.l.names[t]) >= revision {
+		return true
+	}
+	a.d.cfg.Confirm(a.l.names[t], revision)
+	return false
+}
+
+// Word implements binding.Reports.
+func (a *answers) Word(t binding.TargetID, object int) binding.Word {
+	q, name := a.l.asked[object], a.l.names[t]
+	_, off := a.l.confirms[t]
+	if q.single && !off && !a.l.has(t) {
+		return binding.Available // it is not to be there
+	}
+	demand, has := q.on(name)
+	if !has && !off {
+		return binding.Available // nor is this
+	}
+	p, ok := a.d.cfg.Progress(name, q.key)
+	switch reported := ok && (p.UID == demand.UID || off && p.UID == q.demand.UID); {
+	case q.unsent != "" && !off:
+		return binding.Unavailable
+	case !reported:
+		return binding.NoWord
+	}
+	switch why := p.Arrived(demand); {
+	case why == "":
+		if revision := a.d.Doubts.Of(name, q.key); revision > 0 {
+			a.d.cfg.Confirm(name, revision)
+			return binding.NoWord
+		}
+		return binding.Available
+	case p.Refused == nil && p.Ready && (p.Available >= demand.Replicas || p.Varied):
+		return binding.Outdated // what is there may be available
+	}
+	return binding.Unavailable
+}

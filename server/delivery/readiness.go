@@ -1,0 +1,68 @@
+package delivery
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/server/catalog"
+)
+
+// readiness is since when the targets that replace another one have everything available without a
+// break, by what moves. The goroutine that decides alone uses it. A restart forgets it,
+// and then the time begins anew.
+type readiness map[catalog.Ref]map[binding.TargetID]time.Time
+
+// settle holds the moves of a look back whose new target has not been ready for MinReady yet: it
+// counts as not ready. It returns when that is to be looked at again, zero where nothing is held back.
+func (r readiness) settle(l *look, of catalog.Ref, minReady time.Duration, now time.Time) (again time.Time) {
+	since := map[binding.TargetID]time.Time{}
+	for i := range l.facts.Targets {
+		t := &l.facts.Targets[i]
+		if t.State != binding.Ready || minReady == 0 || !replaces(l.record, t.ID) {
+			continue
+		}
+		began, known := r[of][t.ID]
+		if !known {
+			began = now
+		}
+		since[t.ID] = began
+		if until := began.Add(minReady); now.Before(until) {
+			t.State = binding.Unproven
+			l.notReady[t.ID] = fmt.Sprintf("it is available since %s, and move.minReadySeconds is %g",
+				began.UTC().Format(time.RFC3339), minReady.Seconds())
+			if again.IsZero() || until.Before(again) {
+				again = until
+			}
+		}
+	}
+	if r[of] = since; len(since) == 0 {
+		delete(r, of)
+	}
+	return again
+}
+
+// replaces reports whether a target stands beside the one that it is to replace.
+func replaces(r binding.Record, t binding.TargetID) bool {
+	for _, p := range r.Places {
+		if p.Target == t && p.For != 0 && !p.Off {
+			return r.Has(p.For)
+		}
+	}
+	return false
+}
+
+// awaitReadiness lets the next step of what moves wait until its new targets have been ready for long
+// enough. The group may be nil.
+func (d *Delivery) awaitReadiness(r catalog.Ref, g *catalog.Group, l *look) {
+	var minReady time.Duration
+	if g != nil {
+		d.catalog.RLock()
+		minReady = g.MinReady(slices.ContainsFunc(l.asked, question.isService))
+		d.catalog.RUnlock()
+	}
+	if again := d.readiness.settle(l, r, minReady, time.Now()); !again.IsZero() {
+		d.catalog.Groups.AddAfter(r, time.Until(again)+time.Millisecond)
+	}
+}

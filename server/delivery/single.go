@@ -1,0 +1,41 @@
+package delivery
+
+import (
+	"context"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// tellOf says on an object what the center has found out about it.
+func (d *Delivery) tellOf(ctx context.Context, k store.Key) error {
+	d.catalog.Lock()
+	o := d.catalog.Find(k)
+	n, noted := d.catalog.Single[o]
+	if !noted || n.Told {
+		d.catalog.Unlock()
+		return d.writePodAPI(ctx, k)
+	}
+	text := n.Text
+	if text == "" {
+		delete(d.catalog.Single, o)
+	} else {
+		d.catalog.Single[o] = catalog.SingleNote{Text: text, Told: true}
+	}
+	e := placement.Event{Key: k, APIVersion: o.Kind.ApiVersion, Kind: o.Kind.Name, UID: o.UID,
+		Warning: true, Reason: catalog.OneTarget, Message: text}
+	d.catalog.Unlock()
+	c := placement.Condition{
+		Type:   v1alpha1.ConditionObjectScheduled,
+		Status: true,
+		Reason: "Decided",
+	}
+	if text != "" {
+		c.Status, c.Reason, c.Message = false, catalog.OneTarget, text
+		d.cfg.Event(e)
+	}
+	d.cfg.Condition(k, c)
+	return d.writePodAPI(ctx, k)
+}

@@ -1,0 +1,283 @@
+package desired
+
+import (
+	"maps"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/scheduler"
+	"skerry.dev/skerry/store"
+)
+
+// control takes a write of what decides: Spaces, SyncTargets, Locations and Placements.
+func (s *step) control(w store.Write) {
+	switch w.Key.Resource {
+	case "spaces":
+		s.spaceObject(w)
+	case "synctargets":
+		s.syncTarget(w)
+	case "locations":
+		s.location(w)
+	case "deletions":
+		s.deletion(w)
+	case scheduler.Resource:
+		s.record(w)
+	case "placements":
+		if w.Key.Space == v1alpha1.RootSpace {
+			s.policyObject(w)
+		} else {
+			s.placementObject(w)
+		}
+	}
+}
+
+func (s *step) spaceObject(w store.Write) {
+	d := s.d
+	sp := d.catalog.SpaceOf(w.Key.Name)
+	d.spaceOrigins.set(w.Key.Name, spaceOrigin{
+		uid: fields.Clone(w.Object, "metadata", "uid"), prefix: fields.Clone(w.Object, "spec", "namespaceMapping", "prefix"),
+	})
+	if w.Object == nil {
+		sp.Known, sp.Offered, sp.Fallback, sp.Labels = false, nil, placement.Wish{}, nil
+		s.borrow(sp, nil)
+		d.catalog.TidySpace(sp)
+		return
+	}
+	var o v1alpha1.Space
+	if !d.decode(w, &o) {
+		return
+	}
+	s.borrow(sp, o.Spec.APIs)
+	sp.Labels = o.Labels
+	offered, err := optional(o.Spec.LocationSelector)
+	if err != nil {
+		d.cfg.Log.Warn(
+			"space's locationSelector is not understood, the one before stays",
+			"space",
+			w.Key.Name,
+			"err",
+			err,
+		)
+		return
+	}
+	fallback := placement.Wish{}
+	if t := o.Spec.DefaultTargets; t != nil {
+		selector, err := optional(t.Selector)
+		if err != nil {
+			d.cfg.Log.Warn(
+				"space's defaultTargets is not understood, the one before stays",
+				"space",
+				w.Key.Name,
+				"err",
+				err,
+			)
+			return
+		}
+		if selector == nil {
+			selector = labels.Everything()
+		}
+		fallback = placement.Wish{Selectors: []labels.Selector{selector}, Count: max(1, int(t.Count))}
+	}
+	same := sp.Known && text(sp.Offered) == text(offered) && sameWish(sp.Fallback, fallback)
+	sp.Known, sp.Offered, sp.Fallback = true, offered, fallback
+	if !same && !s.bulk {
+		s.followLivesOn(sp)
+		d.catalog.WakeSpace(sp)
+	}
+}
+
+func (s *step) syncTarget(w store.Write) {
+	d, name := s.d, w.Key.Name
+	if w.Object == nil {
+		if d.catalog.Targets[name] != nil {
+			delete(d.catalog.Targets, name)
+			d.catalog.CountLocations()
+			s.followAllLivesOn()
+			d.wakeUnlessBulk(s)
+		}
+		return
+	}
+	meta := fields.Map(w.Object, "metadata")
+	if d.catalog.Superseded(name, meta) {
+		return
+	}
+	renamed := s.rename(name, fields.Clone(meta, "uid"))
+	t := d.catalog.Targets[name]
+	fresh := t == nil || t.UID != fields.Clone(meta, "uid")
+	if fresh {
+		t = &catalog.Target{UID: fields.Clone(meta, "uid"), ID: d.catalog.Records.Targets.ID(fields.Clone(meta, "uid"), name)}
+		t.Feed = store.NewFeed(d.cfg.Incarnation, s.revision, d.bodyFor(t)).In(d.cfg.Eras)
+		t.Feed.Intends(func(k store.Key) bool { return d.catalog.Intends(t, k) })
+		d.catalog.Targets[name] = t
+		if !s.first {
+			d.Doubts.forget(name)
+		}
+	}
+	before := t.Target
+	t.Epoch = d.catalog.Epoch
+	t.Target = catalog.ReadTarget(w.Object)
+	departs := d.catalog.Depart(name, t, before.Departure, w.Object)
+	if t.Room = before.Room; fresh {
+		d.catalog.Recharge(name, t)
+	}
+	t.Renames = catalog.RenamesOf(meta)
+	t.Bounds = readBounds(w.Object)
+	departs = departs || !equality.Semantic.DeepEqual(before.Bounds, t.Bounds)
+	d.catalog.Capable(t, w.Object)
+	t.Facts = d.catalog.ReadFacts(w.Object, t.Has)
+	s.values(name, t, w.Object)
+	s.reweigh(name)
+	s.open(t, catalog.ReadOpened(w.Object))
+	if (fresh || renamed) && !s.bulk {
+		s.renamed()
+	}
+	switch {
+	case s.bulk:
+	case fresh:
+		s.fill(name)
+	case renamed:
+		d.catalog.Recharge(name, t) // what is there was charged again, by the new name
+	}
+	if fresh || renamed || before.Connected != t.Connected || before.Unschedulable != t.Unschedulable ||
+		!maps.Equal(before.Labels, t.Labels) {
+		d.catalog.CountLocations()
+	}
+	if t.Connected && !before.Connected {
+		d.catalog.Reconsider()
+	}
+	if t.Held != before.Held && !s.bulk {
+		d.wakeRollouts()
+	}
+	if before.Connected && !t.Connected && !s.bulk {
+		d.catalog.WakeLeft(t.ID)
+	}
+	if fresh || renamed || before.Removing != t.Removing || !maps.Equal(before.Labels, t.Labels) {
+		s.followAllLivesOn()
+	}
+	switch {
+	case s.bulk:
+	case fresh || renamed || departs:
+		d.wakeUnlessBulk(s)
+	case !before.Same(t.Target):
+		d.catalog.WakeAffected(before, t.Target)
+	}
+}
+
+func (s *step) location(w store.Write) {
+	d, name := s.d, w.Key.Name
+	before := d.catalog.Locations[name]
+	var o v1alpha1.Location
+	switch {
+	case w.Object == nil:
+		delete(d.catalog.Locations, name)
+	case !d.decode(w, &o):
+		return
+	default:
+		selector, err := metav1.LabelSelectorAsSelector(&o.Spec.Selector)
+		if err != nil {
+			d.cfg.Log.Warn("location's selector is not understood, the one before stays", "location", name, "err", err)
+			return
+		}
+		d.catalog.Locations[name] = &catalog.Location{
+			Location: placement.Location{Name: name, Selector: selector},
+			Revision: w.Revision,
+			Status:   o.Status,
+			Epoch:    d.catalog.Epoch,
+		}
+		d.catalog.Status.AddAfter(w.Key, catalog.CountDelay)
+		if before != nil && before.Selector.String() == selector.String() {
+			return
+		}
+	}
+	d.wakeUnlessBulk(s)
+}
+
+// sweepControl removes what a snapshot did not mention.
+func (s *step) sweepControl() {
+	d := s.d
+	for name, t := range d.catalog.Targets {
+		if t.Epoch != d.catalog.Epoch {
+			delete(d.catalog.Targets, name)
+		}
+	}
+	for name, l := range d.catalog.Locations {
+		if l.Epoch != d.catalog.Epoch {
+			delete(d.catalog.Locations, name)
+		}
+	}
+	d.catalog.Policies.Sweep(d.catalog.Epoch)
+	s.sweepRecords()
+	s.sweepRollouts()
+	for _, sp := range d.catalog.Spaces {
+		for name, b := range sp.Placements {
+			if b.Epoch != d.catalog.Epoch {
+				delete(sp.Placements, name)
+				delete(d.catalog.Divided, b)
+			}
+		}
+		sp.SortRules()
+	}
+}
+
+func (d *State) decode(w store.Write, into any) bool {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(w.Object, into); err != nil {
+		d.cfg.Log.Error("object of our own is not understood, the one before stays", "key", w.Key.String(), "err", err)
+		return false
+	}
+	return true
+}
+
+func optional(s *metav1.LabelSelector) (labels.Selector, error) {
+	if s == nil {
+		return nil, nil
+	}
+	return metav1.LabelSelectorAsSelector(s)
+}
+
+func text(s labels.Selector) string {
+	if s == nil {
+		return ""
+	}
+	return s.String()
+}
+
+func sameWish(a, b placement.Wish) bool {
+	if a.Count != b.Count || len(a.Selectors) != len(b.Selectors) {
+		return false
+	}
+	for i := range a.Selectors {
+		if a.Selectors[i].String() != b.Selectors[i].String() {
+			return false
+		}
+	}
+	return true
+}
+
+// describe takes over the labels of a Placement, and wakes those that depend on them.
+func (s *step) describe(sp *catalog.Space, b *catalog.Rulebook, of map[string]any) {
+	now := labels.Set{}
+	for k := range fields.Map(of, "labels") {
+		now[k] = fields.Clone(of, "labels", k)
+	}
+	changed := !maps.Equal(b.Labels, now)
+	if b.Labels = now; changed {
+		s.related(sp)
+	}
+}
+
+// related wakes the Placements that depend on where others are.
+func (s *step) related(sp *catalog.Space) {
+	if s.bulk || !sp.Related() {
+		return
+	}
+	for _, other := range sp.Placements {
+		s.d.catalog.Enqueue(&other.Group)
+	}
+}

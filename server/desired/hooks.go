@@ -1,0 +1,41 @@
+package desired
+
+import (
+	"skerry.dev/skerry/server/catalog"
+)
+
+// hook takes over the mark of an object, and wakes what waits for it.
+func (s *step) hook(o *catalog.Object, m *catalog.HookMark) {
+	d := s.d
+	if m == nil && o.Hook == nil {
+		return
+	}
+	was := o.Hook
+	if o.Hook = m; m == nil {
+		m = was
+		delete(d.catalog.HookMarks, o)
+	} else {
+		d.catalog.HookMarks[o] = struct{}{}
+	}
+	if r, ok := d.catalog.OwnerOf(o.Namespace.Space.Name, m.Of); ok && !s.bulk {
+		d.catalog.Groups.Add(r)
+	}
+	if !s.bulk && o.Hook != nil {
+		d.catalog.HookJobs.Add(o.Key())
+	}
+}
+
+// TidyHooks looks at all Jobs that are hooks. The lock must be held.
+func (d *State) TidyHooks() {
+	for o := range d.catalog.HookMarks {
+		d.catalog.HookJobs.Add(o.Key())
+	}
+}
+
+// hookChanged has hooks tried again that have failed and run what an object says. The lock must be held.
+func (d *State) hookChanged(o *catalog.Object) {
+	if r := o.Kind.Resource; r != "cronjobs" && r != "services" {
+		return
+	}
+	d.catalog.WakeFailed(o.Key())
+}

@@ -1,0 +1,324 @@
+package desired
+
+import (
+	"hash/fnv"
+	"strings"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/scheduler"
+	"skerry.dev/skerry/store"
+)
+
+// Reset takes a snapshot of everything at a revision. What the catalog has and the snapshot has not
+// was deleted meanwhile. Feeds stay, so that receivers go on from where they are; new ones begin at
+// this revision.
+func (d *State) Reset(revision int64, all store.Listing) {
+	d.catalog.Lock()
+	defer d.catalog.Unlock()
+	first := d.catalog.Epoch == 0
+	d.catalog.Epoch++
+	s := d.begin(revision)
+	s.bulk, s.first = true, first
+	clear(d.catalog.Asked.UIDs)
+	clear(d.catalog.Asked.Keys)
+	d.forgetRights()
+	for w := range all.Objects(decidesRights) {
+		s.rights(w) // before the workloads, which would be rendered twice
+	}
+	isNamespace := func(k store.Key) bool { return k.Class() == store.ClassNamespace }
+	for i, part := range []func(store.Key) bool{isControl, isNamespace, func(k store.Key) bool {
+		return !isControl(k) && !isNamespace(k) && placement.ClassOf(k.Group, k.Resource) != placement.Never
+	}} {
+		for w := range all.Objects(part) {
+			s.take(w)
+		}
+		if i == 0 {
+			s.redivideAll() // before the workloads, which would be rendered twice
+		}
+	}
+	s.sweep()
+	d.catalog.EachObject(func(o *catalog.Object) { d.attribute(o) })
+	s.restoreRetired()
+	s.bulk = false
+	d.catalog.EachObject(func(o *catalog.Object) {
+		s.settle(o, o.Present)
+		d.catalog.RerenderIfStale(o)
+		d.catalog.SayPodAPI(o)
+	})
+	s.finish()
+	if first {
+		d.doubtJoined(s.revision)
+	}
+	d.catalog.EachObject(d.catalog.Pass)
+	d.TidyHooks()
+	d.catalog.WakeAll()
+	d.wakeRollouts()
+}
+
+// Apply takes one write, in the order of revisions.
+func (d *State) Apply(w store.Write) {
+	var rendered rendering
+	var content *catalog.Kept
+	if w.Object != nil && !isControl(w.Key) {
+		rendered = d.render(w)
+	} else if w.Object != nil && scheduler.IsRecord(w.Key) {
+		content, _ = unpackRelease(w) // the error is that of the step
+	}
+	d.catalog.Lock()
+	defer d.catalog.Unlock()
+	s := d.begin(w.Revision)
+	s.content = content
+	s.rights(w)
+	if rendered.body == nil {
+		s.take(w)
+	} else {
+		s.object(w, d.catalog.KindOf(w), rendered)
+	}
+	s.finish()
+}
+
+// Progress tells that every write up to a revision has been applied.
+func (d *State) Progress(revision int64) {
+	d.catalog.Lock()
+	defer d.catalog.Unlock()
+	d.catalog.Advance(revision)
+}
+
+// rendering is an object as it is sent, and what it was made with.
+type rendering struct {
+	body    []byte
+	hash    store.Hash
+	content uint64
+	digest  uint64
+	options *catalog.RenderOptions
+}
+
+// render makes the bytes of an object outside of the lock, for the Placement that will most likely
+// decide. Without a body it is not known to be placed.
+func (d *State) render(w store.Write) rendering {
+	d.catalog.RLock()
+	o := d.catalog.Find(w.Key)
+	var m *catalog.RenderOptions
+	if o != nil {
+		m = d.catalog.WantedOptions(o)
+	}
+	d.catalog.RUnlock()
+	if placement.ClassOf(w.Key.Group, w.Key.Resource) == placement.Never || placement.Excluded(w.Key, w.Object) {
+		return rendering{}
+	}
+	return d.renderFor(w, m)
+}
+
+func (d *State) renderFor(w store.Write, m *catalog.RenderOptions) rendering {
+	meta := fields.Map(w.Object, "metadata")
+	b, err := customize.Render(w.Object, d.origin(w.Key, m, fields.Clone(meta, "uid")))
+	if err != nil {
+		d.cfg.Log.Error("object cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
+		return rendering{}
+	}
+	h := store.HashBody(customize.Number(meta["generation"]), b)
+	d.bodies.put(w.Key, h, b)
+	content := fnv.New64a()
+	content.Write(b)
+	return rendering{b, h, content.Sum64(), d.digest(w, m), m}
+}
+
+// take sorts one write by what it is about.
+func (s *step) take(w store.Write) {
+	switch {
+	case isControl(w.Key):
+		s.control(w)
+	case placement.ClassOf(w.Key.Group, w.Key.Resource) == placement.Never:
+	case w.Object == nil:
+		s.gone(w.Key)
+	default:
+		s.object(w, s.d.catalog.KindOf(w), rendering{})
+	}
+}
+
+// object takes an object that exists. Without a body it has not been rendered yet.
+func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
+	d, r := s.d, readObject(w.Key, w.Object)
+	s.tellNoEffect(w, r)
+	if r.excluded {
+		s.gone(w.Key)
+		return
+	}
+	n := d.catalog.NamespaceOf(d.catalog.SpaceOf(w.Key.Space), w.Key.Namespace)
+	o := d.catalog.Place(n, k, w.Key.Name)
+	if o.Present && o.UID != r.uid {
+		s.gone(w.Key) // recreated under the same name: another object
+		n = d.catalog.NamespaceOf(d.catalog.SpaceOf(w.Key.Space), w.Key.Namespace)
+		o = d.catalog.Place(n, k, w.Key.Name)
+	}
+	d.catalog.Asked.Outlived(w.Key, r.uid)
+	labelled := !o.Present || o.Labels != r.labels
+	o.Present, o.Epoch, o.UID, o.Revision, o.Generation = true, d.catalog.Epoch, r.uid, w.Revision, r.generation
+	o.Leaving, o.Labels, o.Note = r.leaving, r.labels, d.catalog.Sets.Parse(r.note)
+	if o.Retired = false; o.Leaving {
+		s.retire(o)
+	}
+	s.hook(o, r.hook)
+	stamped := o.With == nil && r.stamp != ""
+	o.Duplicates = r.duplicates
+	o.BeWith(d.catalog.Records.StampOf(r.stamp, r.uid))
+	o.Dependents, o.ParentKeeps = r.dependents, catalog.KeepsPlace(placement.ParseSync(r.sync))
+	s.orphans(o)
+	indexRights(o)
+	s.stay(o, r.stays)
+	touched := s.connect(o, r)
+	o.ReadOnce(w.Key, w.Object)
+	ended := r.finished && !o.Finished
+	if o.Finished = r.finished; o.Finished {
+		d.catalog.Finished[o] = struct{}{}
+	} else {
+		delete(d.catalog.Finished, o)
+	}
+	if o.Kind.Resource == store.UpsyncsResource && o.Kind.Order == store.ClassRule {
+		o.Namespace.Space.Upsyncs[o] = r.fromParent
+	}
+	recorded, left := s.recorded(o, w, labelled), o.Source
+	if d.attribute(o) && o.Work != nil {
+		touched = append(touched, o.Work.Names...)
+	}
+	if stamped && o.Source != nil && !s.bulk {
+		d.catalog.Enqueue(o.Source) // it may have waited for that
+	}
+	if c := d.catalog.Records.Cohorts[d.catalog.Records.Index.Names(binding.ObjectID(o.UID))]; c != nil && !s.bulk {
+		c.Objects[o] = struct{}{}
+	}
+	if o.Source != nil && o.Source.Kind == catalog.OfObject {
+		o.Source.Evict = placement.Split(r.evict)
+	}
+	before := o.Hash
+	if now := d.catalog.WantedOptions(o); as.body == nil || now != as.options {
+		as = d.renderFor(w, now)
+	}
+	rendered := o.Options
+	if o.Digest != as.digest || labelled {
+		d.catalog.ContentChanged(o.Source)
+	}
+	changed := o.Content != as.content
+	o.Hash, o.Content, o.Digest, o.Options = as.hash, as.content, as.digest, as.options
+	if changed && !s.bulk {
+		d.hookChanged(o)
+	}
+	if d.catalog.Rolling(o.Source) != nil && d.catalog.Scaling(o) {
+		d.catalog.Rolls.Add(o.Source.UnitRef())
+	}
+	s.tellPodAPI(o, rendered)
+	d.sized(o, len(as.body))
+	s.settle(o, o.Hash != before || d.catalog.Rolling(o.Source) != nil)
+	if ended && o.Work != nil {
+		touched = append(touched, o.Work.Names...)
+	}
+	for _, dep := range touched {
+		s.settle(dep, false)
+	}
+	if recorded {
+		s.follow(o)
+	}
+	if !s.bulk {
+		d.catalog.Note(o)
+		d.catalog.Pass(o)
+		d.catalog.SayPodAPI(o)
+		d.catalog.Wake(o, labelled)
+		if left != nil && left != o.Source {
+			d.catalog.Enqueue(left) // what held its group back may have left it
+		}
+	}
+}
+
+// recorded takes over what a Namespace or an object with a record of its own says, and tells
+// whether others follow it.
+func (s *step) recorded(o *catalog.Object, w store.Write, labelled bool) bool {
+	d := s.d
+	switch {
+	case o.Kind.Order == store.ClassNamespace:
+		n := d.catalog.NamespaceOf(o.Namespace.Space, o.Name)
+		changed := n.Self == nil || labelled
+		n.Self, n.Labels = o, o.Labels
+		d.catalog.Known(&n.Group)
+		annotations := fields.Map(w.Object, "metadata", "annotations")
+		n.Group.Evict = placement.Split(fields.Clone(annotations, v1alpha1.AnnotationEvict))
+		n.State = catalog.ReadConditions(w.Object)
+		s.livesOn(n, w.Object)
+		if o.Leaving && !s.bulk {
+			s.dropRetiredIn(n)
+		}
+		return changed
+	case o.Kind.Order == store.ClassCRD:
+		o.Namespace.Space.CRDs[o] = struct{}{}
+	case o.Kind.Order == store.ClassRule && o.Kind.Resource == store.RulesResource:
+		o.Namespace.Space.Customizers[o] = struct{}{}
+	}
+	return false
+}
+
+// follow settles what lives in a Namespace after its record or its labels changed.
+func (s *step) follow(o *catalog.Object) {
+	if s.bulk {
+		return
+	}
+	n := s.d.catalog.SpaceOf(o.Namespace.Space.Name).Namespaces[o.Name]
+	for _, m := range n.Objects {
+		s.moved(m)
+	}
+}
+
+// moved settles an object after who decides about it, or what was decided, may have changed.
+func (s *step) moved(o *catalog.Object) {
+	if s.bulk {
+		return
+	}
+	s.d.attribute(o)
+	s.d.catalog.RerenderIfStale(o)
+	s.settle(o, false)
+	if o.Work != nil {
+		for _, dep := range o.Work.Names { // who decides says whether they go with it
+			s.settle(dep, false)
+		}
+	}
+	s.d.catalog.Pass(o)
+	s.d.catalog.Note(o)
+}
+
+// attribute finds out whose wish an object is for, and reports whether that is another one now. Where it
+// is does not change by that: it passes by a record. The lock must be held.
+func (d *State) attribute(o *catalog.Object) bool {
+	if !o.Present || o.Retired {
+		return false
+	}
+	old := o.Source
+	next, losers := d.catalog.SourceOf(o)
+	if d.catalog.Contend(o, next, losers); next == old {
+		return false
+	}
+	if delete(d.catalog.Records.Keeping, o); old != nil && o.On.Len() > 0 && o.KeepsPlace() {
+		d.catalog.Records.Keeping[o] = struct{}{}
+	}
+	d.toldContent(o)
+	o.WishedBy(next)
+	if d.catalog.Epoch > 1 || d.catalog.Applied != nil {
+		d.tellOverruled(o)
+	}
+	d.toldContent(o)
+	d.catalog.ContentChanged(old)
+	d.catalog.ContentChanged(next)
+	if next != nil {
+		d.catalog.Enqueue(next)
+	}
+	return true
+}
+
+// isControl reports whether a write is about what decides, not about what is placed.
+func isControl(k store.Key) bool {
+	return k.Group == v1alpha1.GroupVersion.Group &&
+		(k.Resource == "placements" || k.Resource == "deletions" || scheduler.IsRecord(k) || k.Space == v1alpha1.RootSpace) &&
+		!strings.Contains(k.Resource, "/")
+}

@@ -1,0 +1,42 @@
+package desired
+
+import (
+	"strings"
+
+	"skerry.dev/skerry/server/catalog"
+)
+
+// stay takes over what a definition says. Who decides about its custom resources changes with it.
+func (s *step) stay(definition *catalog.Object, stays bool) {
+	if definition.Stays == stays {
+		return
+	}
+	definition.Stays = stays
+	resource, group, _ := strings.Cut(definition.Name, ".")
+	defines := func(k *catalog.Kind) bool { return k.Group == group && k.Resource == resource }
+	lender := definition.Namespace.Space
+	s.reattribute(lender, defines)
+	for borrower := range lender.LentTo {
+		s.reattribute(borrower, defines)
+	}
+}
+
+// reattribute finds out again who decides about the objects of some kinds in a space. A snapshot does
+// that at its end.
+func (s *step) reattribute(sp *catalog.Space, of func(*catalog.Kind) bool) {
+	if s.bulk {
+		return
+	}
+	sp.EachObject(func(o *catalog.Object) {
+		if !o.Present || !of(o.Kind) {
+			return
+		}
+		left := o.Source
+		if s.moved(o); left != nil && left != o.Source {
+			s.d.catalog.Enqueue(left) // what held its group back may have left it
+		}
+		if o.Source != nil && o.Source != left {
+			s.d.catalog.Enqueue(o.Source)
+		}
+	})
+}

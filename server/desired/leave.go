@@ -1,0 +1,70 @@
+package desired
+
+import (
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/store"
+)
+
+// leave makes the tombstones of an object for the targets that it is on and next has not. kept tells
+// whether it stays there, intended whether a target need not ask about them. A deletion in the space
+// is a deletion everywhere; being placed elsewhere is what a policy may turn into being let go.
+func (s *step) leave(o *catalog.Object, next *catalog.Set) (kept, intended bool) {
+	left := s.d.catalog.Sets.Minus(o.On, next)
+	if left == nil {
+		return false, false
+	}
+	how := store.RemoveDelete
+	switch {
+	case (!o.Present || o.Leaving) && o.Dependents:
+		how = store.RemoveKeepDependents
+	case o.Present && !o.Leaving && (o.Keeps || s.d.catalog.KeepsPlace(o)):
+		how, kept = store.RemoveOrphan, true
+		s.keep(o, left)
+	}
+	intended = next == nil && (s.d.catalog.Intended(o.Key()) || s.d.catalog.WasAsked(o) || o.Goes || s.d.catalog.Stays(o))
+	for _, t := range left.List() {
+		s.d.Doubts.Drop(t, o.Key())
+		as := how
+		switch {
+		case how != store.RemoveDelete:
+		case s.leavesData(o, t):
+			as = store.RemoveOrphan
+			s.keep(o, s.d.catalog.Sets.Of([]string{t}))
+		case s.frames(o, t):
+			as = store.RemoveOrphan
+		}
+		s.changes[t] = append(s.changes[t], store.Change{Key: o.Key(), Removal: as, Intended: intended})
+	}
+	return kept, intended
+}
+
+// leavesData reports whether an object is a claim that goes on elsewhere because its target is away:
+// there its data stay.
+func (s *step) leavesData(o *catalog.Object, target string) bool {
+	t := s.d.catalog.Targets[target]
+	return o.Kind.Group == "" && o.Kind.Resource == "persistentvolumeclaims" && o.Present && !o.Leaving &&
+		t != nil && !t.Connected
+}
+
+// keep remembers that something of a namespace and of its space stays on targets.
+func (s *step) keep(o *catalog.Object, on *catalog.Set) {
+	o.Namespace.Kept = s.d.catalog.Sets.Union(o.Namespace.Kept, on)
+	o.Namespace.Space.Kept = s.d.catalog.Sets.Union(o.Namespace.Space.Kept, on)
+}
+
+// frames reports whether the object is a Namespace or a definition of something that stays on the
+// target: then it stays too, so that what stays goes on living. In the space it may be deleted for
+// good: the target refuses to delete what is not empty.
+func (s *step) frames(o *catalog.Object, target string) bool {
+	if !o.Present || o.Leaving {
+		return false
+	}
+	switch o.Kind.Order {
+	case store.ClassCRD:
+		return o.Namespace.Space.Kept.Has(target)
+	case store.ClassNamespace:
+		n := o.Namespace.Space.Namespaces[o.Name]
+		return n != nil && n.Kept.Has(target)
+	}
+	return false
+}

@@ -1,0 +1,70 @@
+package desired
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// reading is what the catalog keeps of an object's content.
+type reading struct {
+	uid        string
+	generation int64
+	labels     catalog.LabelText
+	note       string
+	stamp      string
+	evict      string
+	leaving    bool
+	dependents bool
+	finished   bool
+	sync       string
+	excluded   bool
+	stays      bool
+	fromParent bool
+	duplicates bool
+	names      []store.Key
+	replicas   int64
+	requests   placement.Requests
+	templates  bool
+	account    placement.PodAccount
+	podAPISaid string
+	hook       *catalog.HookMark
+}
+
+func readObject(k store.Key, obj map[string]any) reading {
+	meta := fields.Map(obj, "metadata")
+	r := reading{
+		uid:        fields.Clone(meta, "uid"),
+		generation: customize.Number(meta["generation"]),
+		labels:     catalog.LabelsOf(fields.Map(meta, "labels")),
+		note:       fields.Clone(meta, "annotations", v1alpha1.AnnotationTargets),
+		stamp:      fields.Clone(meta, "annotations", v1alpha1.AnnotationUnit),
+		evict:      fields.Clone(meta, "annotations", v1alpha1.AnnotationEvict),
+		leaving:    fields.Clone(meta, "deletionTimestamp") != "",
+		sync:       fields.Clone(meta, "annotations", v1alpha1.AnnotationSync),
+		finished:   placement.Finished(k, obj),
+		excluded:   placement.Excluded(k, obj),
+		stays:      placement.StaysInSpace(k, obj),
+		fromParent: fields.Clone(meta, "annotations", v1alpha1.AnnotationOriginUID) != "",
+		duplicates: fields.Clone(meta, "annotations", v1alpha1.AnnotationReplicas) == string(v1alpha1.ReplicasDuplicated),
+		names:      placement.References(k, obj),
+		replicas:   catalog.WantedReplicas(k, obj),
+		requests:   placement.RequestsOf(k, obj),
+		account:    placement.PodAccountOf(k, obj),
+		podAPISaid: fields.Clone(meta, "annotations", v1alpha1.AnnotationPodAPIUsed),
+		hook:       catalog.ReadHook(k, obj),
+	}
+	r.account.Name = strings.Clone(r.account.Name)
+	finalizers := fields.List(meta, "finalizers")
+	r.dependents = r.leaving && slices.Contains(finalizers, any(metav1.FinalizerOrphanDependents))
+	r.templates = k.Resource == "statefulsets" && k.Group == "apps" && placement.HasClaimTemplates(obj)
+	return r
+}

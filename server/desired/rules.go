@@ -1,0 +1,108 @@
+package desired
+
+import (
+	"maps"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/rollout"
+	"skerry.dev/skerry/store"
+)
+
+// placementObject takes a write of a Placement: its rule when the spec changed.
+func (s *step) placementObject(w store.Write) {
+	d := s.d
+	sp := d.catalog.SpaceOf(w.Key.Space)
+	b := sp.Placements[w.Key.Name]
+	meta := fields.Map(w.Object, "metadata")
+	if w.Object == nil || (b != nil && b.UID != fields.Clone(meta, "uid")) {
+		delete(sp.Placements, w.Key.Name)
+		delete(d.catalog.Divided, b)
+		if b != nil {
+			s.dropRetiredOf(b.Group.ID())
+			d.catalog.Rolls.Add(b.Group.UnitRef())
+			s.ruleChanged(sp, b, true)
+		}
+		b = nil
+	}
+	if w.Object == nil {
+		d.catalog.TidySpace(sp)
+	}
+	var o v1alpha1.Placement
+	if w.Object == nil || !d.decode(w, &o) {
+		return
+	}
+	if b == nil {
+		b = &catalog.Rulebook{Name: w.Key.Name, UID: fields.Clone(meta, "uid"), Generation: -1}
+		b.Group = catalog.Group{Kind: catalog.OfPlacement, Space: sp, Book: b}
+		b.Objects, b.Lost = map[*catalog.Object]struct{}{}, map[*catalog.Object]struct{}{}
+		sp.Placements[b.Name] = b
+	}
+	b.PolicyOf = policyOf(meta)
+	b.Epoch, b.Revision, b.Status = d.catalog.Epoch, w.Revision, fields.Map(w.Object, "status")
+	b.Group.Evict = placement.Split(o.Annotations[v1alpha1.AnnotationEvict])
+	d.catalog.Known(&b.Group)
+	if b.Generation != o.Generation || b.Rule == nil {
+		b.Generation = o.Generation
+		rule, err := placement.Compile(b.Name, fields.Clone(meta, "creationTimestamp"), o.Spec)
+		if b.Problem = ""; err != nil {
+			b.Problem = err.Error()
+		} else {
+			before := b.Rollout
+			b.Rule, b.Rollout = rule, rollout.Compile(o.Spec.Rollout)
+			if before != nil && b.Rollout == nil && !s.bulk {
+				s.dropRetiredOf(b.Group.ID())
+				s.settleAll(&b.Group)
+			}
+			if before != nil || b.Rollout != nil {
+				d.catalog.Rolls.Add(b.Group.UnitRef())
+			}
+			b.SetOptions(o.Spec.Sync, placement.FormatSync(o.Spec.Sync, o.Spec.Status.Associated), d.catalog.Division(b))
+		}
+		s.ruleChanged(sp, b, false)
+		d.catalog.WakeCohorts(sp)
+	}
+	s.describe(sp, b, meta)
+	if !s.bulk {
+		d.catalog.Enqueue(&b.Group)
+		if v1alpha1.IsPolicy(b.Name) {
+			d.catalog.WakeSpace(sp) // which may have waited for it
+		}
+	}
+}
+
+// ruleChanged finds out again who decides about the objects of a space that a Placement selected or
+// selects; about all of them where the Placement is a policy, which objects may have waited for.
+func (s *step) ruleChanged(sp *catalog.Space, b *catalog.Rulebook, gone bool) {
+	sp.SortRules()
+	if s.bulk {
+		return
+	}
+	if v1alpha1.IsPolicy(b.Name) {
+		sp.EachObject(s.moved)
+	} else {
+		affected := maps.Clone(b.Lost)
+		s.d.catalog.Each(&b.Group, func(o *catalog.Object) { affected[o] = struct{}{} })
+		if !gone && b.Rule != nil {
+			sp.EachObject(func(o *catalog.Object) {
+				if o.Present && b.Rule.Matches(o.Subject()) {
+					affected[o] = struct{}{}
+				}
+			})
+		}
+		for o := range affected {
+			s.moved(o)
+		}
+	}
+	for _, b := range sp.Placements {
+		s.d.catalog.Enqueue(&b.Group)
+	}
+}
+
+func (d *State) wakeUnlessBulk(s *step) {
+	if !s.bulk {
+		d.catalog.WakeAll()
+	}
+}

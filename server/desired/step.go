@@ -1,0 +1,140 @@
+package desired
+
+import (
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/store"
+)
+
+// step collects what one revision changes, so that each feed gets it as one. The catalog's lock is
+// held while it lives.
+type step struct {
+	d        *State
+	revision int64
+	bulk     bool // a snapshot: everything is settled once, at the end
+	first    bool // the first snapshot
+	// renamedTo is a target that has got this name, and has what it had: what it reports is not doubted.
+	renamedTo string
+	changes   map[string][]store.Change
+	spaces    map[*catalog.Space]struct{}
+	spaced    map[*catalog.Namespace]struct{}
+	content   *catalog.Kept // of the release whose record is taken, where it was read before
+}
+
+func (d *State) begin(revision int64) *step {
+	d.catalog.Revision = max(d.catalog.Revision, revision)
+	return &step{d: d, revision: d.catalog.Revision, changes: map[string][]store.Change{},
+		spaces: map[*catalog.Space]struct{}{},
+		spaced: map[*catalog.Namespace]struct{}{}}
+}
+
+// finish lets Namespaces, Customizers and CustomResourceDefinitions follow what moved, and hands the changes to
+// the feeds.
+func (s *step) finish() {
+	for len(s.spaced) > 0 || len(s.spaces) > 0 {
+		for n := range s.spaced {
+			delete(s.spaced, n)
+			s.settleRights(n)
+			if n.Self != nil {
+				s.settle(n.Self, false)
+			}
+		}
+		for sp := range s.spaces {
+			delete(s.spaces, sp)
+			s.settleDefinitions(sp)
+			s.settleCustomizers(sp)
+			s.settleUpsyncs(sp)
+			s.settleRights(sp.Cluster)
+		}
+	}
+	s.empty()
+	if s.d.cfg.Spread != nil && !s.bulk && len(s.changes) > 0 {
+		s.d.cfg.Spread(len(s.changes))
+	}
+	for name, changes := range s.changes {
+		if t := s.d.catalog.Targets[name]; t != nil {
+			if t.Emptied {
+				changes = onlyTombstones(changes)
+			}
+			t.Feed.Apply(s.revision, t.Ordered(changes)...)
+		}
+	}
+	s.d.catalog.Advance(s.revision)
+}
+
+// settle brings the feeds up to date with an object: where it is now, and its hash when that
+// changed. What the object names goes with it.
+func (s *step) settle(o *catalog.Object, changed bool) {
+	if s.bulk {
+		return
+	}
+	defer func() { o.Keeps, o.Goes = false, false }()
+	s.settleApart(o)
+	s.d.catalog.NotesSingle(o)
+	next := s.d.catalog.Effective(o)
+	if s.d.catalog.Unshared(o) {
+		next = s.d.catalog.Sets.Both(o.On, next)
+	}
+	s.d.charge(o, next)
+	if next == o.On && !changed {
+		return
+	}
+	s.d.toldContent(o)
+	joins := next != o.On && !s.first
+	for _, t := range next.List() {
+		if changed || !o.On.Has(t) {
+			s.changes[t] = append(s.changes[t], s.d.catalog.Change(o, t))
+		}
+		if joins && t != s.renamedTo && !o.On.Has(t) && s.d.Shows(t, o) {
+			s.d.Doubts.add(t, o.Key(), s.revision)
+		}
+	}
+	kept, intended := s.leave(o, next)
+	if next == o.On {
+		return
+	}
+	s.footprint(o, next)
+	o.On = next
+	s.d.tellUpsyncs(o)
+	if o.Work != nil {
+		for _, dep := range o.Work.Names {
+			dep.Keeps, dep.Goes = kept, intended
+			s.settle(dep, false)
+		}
+	}
+	s.d.catalog.Note(o)
+}
+
+// footprint counts objects per namespace and per space, by where they are.
+func (s *step) footprint(o *catalog.Object, next *catalog.Set) {
+	if o.Kind.Order == store.ClassCRD || o.Kind.Order == store.ClassRule || o.Rights() {
+		return
+	}
+	if o.Namespace.Name != "" {
+		if shift(o.Namespace.Here, o.On, next) {
+			s.spaced[o.Namespace] = struct{}{}
+		}
+	}
+	if shift(o.Namespace.Space.Here, o.On, next) {
+		s.spaces[o.Namespace.Space] = struct{}{}
+	}
+	if !o.Apart && o.Kind.Order != store.ClassNamespace && shift(o.Namespace.Space.Uses, o.On, next) {
+		s.spaces[o.Namespace.Space] = struct{}{}
+	}
+}
+
+// shift moves one object from one set to another and tells whether a set came or went.
+func shift(here map[*catalog.Set]int, from, to *catalog.Set) bool {
+	crossed := false
+	if from != nil {
+		here[from]--
+		if here[from] == 0 {
+			delete(here, from)
+			crossed = true
+		}
+	}
+	if to != nil {
+		here[to]++
+		crossed = crossed || here[to] == 1
+	}
+	return crossed
+}

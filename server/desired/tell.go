@@ -1,0 +1,83 @@
+package desired
+
+import (
+	"slices"
+	"strings"
+
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// Content returns what a Placement has to carry out. It is false for one that is not known.
+func (d *State) Content(k store.Key) (placement.Content, bool) {
+	d.catalog.RLock()
+	defer d.catalog.RUnlock()
+	g := d.catalog.Group(catalog.Ref{Kind: catalog.OfPlacement, Key: k})
+	if g == nil {
+		return placement.Content{}, false
+	}
+	c := placement.Content{Targets: g.Record.List()}
+	g.Members(func(o *catalog.Object) bool {
+		c.Objects = append(c.Objects, placement.Asked{Key: o.Key(), Demand: o.Demand(), Unsent: d.catalog.Unsent(o),
+			Versions: d.catalog.VersionsOn(o)})
+		return true
+	})
+	slices.SortFunc(c.Objects, func(a, b placement.Asked) int { return strings.Compare(a.Key.Encode(), b.Key.Encode()) })
+	return c, true
+}
+
+// ToldPlacement hands on what Config.Placement is for.
+func (d *State) ToldPlacement(k store.Key, target string) {
+	if d.cfg.Placement != nil {
+		d.cfg.Placement(k, target)
+	}
+}
+
+// toldContent tells of an object that is another, or elsewhere.
+func (d *State) toldContent(o *catalog.Object) {
+	if o.Source != nil && o.Source.Kind == catalog.OfPlacement {
+		d.ToldPlacement(o.Source.Ref().Key, "")
+	}
+}
+
+// TellMoves tells that moves from or to some targets are others.
+func (d *State) TellMoves(of ...[]string) {
+	if d.cfg.Moved == nil {
+		return
+	}
+	for _, t := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(of...)))) {
+		d.cfg.Moved(t)
+	}
+}
+
+// tellNoEffect makes an Event of an object that was written and does nothing. Equal Events are
+// counted; a snapshot makes none.
+func (s *step) tellNoEffect(w store.Write, r reading) {
+	if s.bulk || r.leaving {
+		return
+	}
+	if reason, message := placement.NoEffect(w.Key, w.Object); message != "" {
+		s.d.cfg.Event(placement.Event{Key: w.Key, APIVersion: w.APIVersion, Kind: w.Kind, UID: r.uid,
+			Warning: true, Reason: reason, Message: message})
+	}
+}
+
+// sized notes how large the body of an object is, and says on the object when that is too large.
+// d.mu must be held.
+func (d *State) sized(o *catalog.Object, n int) {
+	was := d.catalog.Oversize[o]
+	if n <= store.MaxBodyBytes {
+		n = 0
+	}
+	if n == was {
+		return
+	}
+	if n == 0 {
+		delete(d.catalog.Oversize, o)
+		d.cfg.Refuse(o.Key(), nil)
+		return
+	}
+	d.catalog.Oversize[o] = n
+	d.cfg.Refuse(o.Key(), &store.ReportError{Reason: catalog.TooLarge, Message: catalog.SizeMessage(n)})
+}

@@ -1,0 +1,45 @@
+package placement
+
+import "time"
+
+// Phase is where a move stands.
+type Phase string
+
+// The phases.
+const (
+	// Settled: the group is where it should be.
+	Settled Phase = "Settled"
+	// Starting: the new targets are added in this step.
+	Starting Phase = "Starting"
+	// Breaking: the old targets are removed in this step, before the new ones are added.
+	Breaking Phase = "Breaking"
+	// Waiting: until the new targets are ready nothing is removed; or until the old ones are left
+	// nothing is added.
+	Waiting Phase = "Waiting"
+	// Finishing: the move ends with this step.
+	Finishing Phase = "Finishing"
+	// HookRunning: nothing is removed before a hook has ended. HookFailed: it has failed, and is tried
+	// again.
+	HookRunning Phase = "HookRunning"
+	HookFailed  Phase = "HookFailed"
+	// GivenUp: the new targets were not ready in time, and the group is, or goes, back where it
+	// was.
+	GivenUp Phase = "GivenUp"
+	// VolumeWouldStay: nothing moves, because a volume would be left behind.
+	VolumeWouldStay Phase = "VolumeWouldStay"
+	// Suspended: a person holds the decision.
+	Suspended Phase = "Suspended"
+	// Staying: no target fits, and what is there stays.
+	Staying Phase = "Staying"
+)
+
+// Step is where a group is now, and what that means.
+type Step struct {
+	// Decision are the targets that have the group.
+	Decision []string
+	Phase    Phase
+	// Message says for people what is waited for or what to do.
+	Message string
+	// Since is when what is waited for began, zero while no time runs.
+	Since time.Time
+}

@@ -1,0 +1,37 @@
+package summary
+
+import (
+	"regexp"
+	"strings"
+
+	"skerry.dev/skerry/store"
+)
+
+// What is taken of the words of a target. No agent says as much: a relay has the words of three sites, of
+// 1 KiB each. What is longer would not fit the object that shows it, and keep what others report of that
+// from being shown.
+const (
+	maxReason  = 64
+	maxMessage = 8 << 10
+	maxName    = 253
+)
+
+// reasonForm is what a condition may have for a reason.
+var reasonForm = regexp.MustCompile(`^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$`)
+
+// bound cuts the words of a report.
+func bound(r *store.Report) {
+	if e := r.Error; e != nil {
+		if len(e.Reason) > maxReason || !reasonForm.MatchString(e.Reason) {
+			e.Reason = "Refused"
+		}
+		e.Message = words(e.Message, maxMessage)
+	}
+	if e := r.Event; e != nil {
+		e.Type, e.Reason, e.Component = words(e.Type, maxReason), words(e.Reason, 2*maxReason), words(e.Component, maxName)
+		e.Message = words(e.Message, maxMessage)
+	}
+}
+
+// words are the beginning of a text, in whole characters.
+func words(text string, most int) string { return strings.ToValidUTF8(trim(text, most), "") }
