@@ -88,18 +88,27 @@ func ServeChild(ctx context.Context, conn Conn, cfg ChildConfig) error {
 	err := c.open(ctx)
 	if err == nil {
 		c.blackhole.control, c.blackhole.conn, c.blackhole.found = c.control, conn, cancel
+		// The parts end after the connection if there is a reason to tell: else the parent would see a
+		// broken stream before the reason.
+		running, end := context.WithCancel(context.WithoutCancel(ctx))
 		var parts sync.WaitGroup
-		stop := context.AfterFunc(ctx, c.control.stream.Cancel)
+		context.AfterFunc(ctx, func() {
+			if why := context.Cause(ctx); CodeOf(why) != 0 {
+				_ = conn.Close(why)
+			}
+			end()
+			c.control.stream.Cancel()
+		})
 		for _, part := range []func(context.Context) error{c.read, c.keepAlive, c.sendConditions, c.receive,
 			c.report, c.wanted, c.ended} {
 			parts.Go(func() {
-				if err := part(ctx); err != nil {
+				if err := part(running); err != nil {
 					cancel(err)
 				}
 			})
 		}
 		parts.Wait()
-		stop()
+		end()
 		c.blackhole.end()
 		err = context.Cause(ctx)
 	}
