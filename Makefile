@@ -14,10 +14,11 @@ KUBE_VERSION := v1.36.3
 VERSION      ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 COMMIT       := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 VERSION_PKG  := k8s.io/component-base/version
-LDFLAGS      := -s -w \
-  -X main.version=$(VERSION) -X main.commit=$(COMMIT) \
+# Tests do not have the commit: with it each commit would link and run every one of them again.
+TEST_LDFLAGS := -s -w \
   -X $(VERSION_PKG).gitVersion=$(KUBE_VERSION)+skerry -X $(VERSION_PKG).gitMajor=1 -X $(VERSION_PKG).gitMinor=36 \
-  -X $(VERSION_PKG).gitTreeState=clean -X $(VERSION_PKG).gitCommit=$(COMMIT)
+  -X $(VERSION_PKG).gitTreeState=clean
+LDFLAGS      := $(TEST_LDFLAGS) -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X $(VERSION_PKG).gitCommit=$(COMMIT)
 
 # Tools, pinned. Lint is gofmt, go vet and staticcheck's default checks (bugs, dead code, deprecated calls) for everything.
 # staticcheck reads Kubernetes from source the first time, which takes three minutes and 1.7 GB.
@@ -65,8 +66,13 @@ demo: build testenv ## show an application move between two real clusters (KEEP=
 
 ##@ Test
 
+# Compiling comes before tests. A step that fails does not keep the others from running.
 .PHONY: test
-test: build testenv race completion scenarios ## run all tests
+test: ## what every change must pass: all unit tests, and the core scenarios
+	@failed=; for step in build testenv compile race unit testenv-unit core; do \
+	  started=$$SECONDS; $(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
+	  echo "== $$step: $$((SECONDS - started)) s"; done; \
+	  test -z "$$failed" || { echo "== failed:$$failed"; exit 1; }
 
 .PHONY: postgres
 postgres: build testenv ## install PostgreSQL, and test the center of several replicas on it
@@ -101,19 +107,34 @@ systemd: check-package bin/testenv testenv $(MACHINE_ROOT)/sbin/init ## install,
 	cd testenv && SKERRY_SCENARIOS=1 SKERRY_MACHINE_ROOT=$(MACHINE_ROOT) SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
 	  go test -count=1 -timeout 20m -v -run '$(or $(RUN),^TestSystemd$$)' ./scenarios
 
-# Every unit test under the race detector; the isolation test and the histories of decisions in full without it.
+# Vet runs in lint.
+GO_TEST := go test -vet=off -p $(JOBS) -timeout 30m -ldflags '$(TEST_LDFLAGS)'
+
+.PHONY: compile
+compile: c-compiler ## compile what race and unit test
+	CGO_ENABLED=1 go build -race -p $(JOBS) $$(.ci/packages race)
+	go build -p $(JOBS) $$(.ci/packages unit)
+	cd testenv && CGO_ENABLED=1 go build -race -p $(JOBS) ./...
+
 .PHONY: race
-race: c-compiler ## all unit tests under the race detector (compiles Kubernetes a second time, with cgo)
-	CGO_ENABLED=1 go test -race -p $(JOBS) -timeout 30m -ldflags '$(LDFLAGS)' ./...
-	SKERRY_ISOLATION=thorough go test -ldflags '$(LDFLAGS)' -run '^TestNoSpaceEscape$$' ./server
-	go test -run '^TestHistories$$' ./server/binding
-	cd testenv && CGO_ENABLED=1 go test -race -p $(JOBS) ./...
-	cd testenv/wec && go test -p $(JOBS) ./inorder
+race: c-compiler ## unit tests under the race detector, of all that does not link Kubernetes' server
+	CGO_ENABLED=1 $(GO_TEST) -race $$(.ci/packages race)
 
 .PHONY: unit
-unit: ## all unit tests without the race detector, for a quick look
-	go test -p $(JOBS) -ldflags '$(LDFLAGS)' ./...
-	cd testenv && go test -p $(JOBS) ./...
+unit: ## unit tests, without the race detector, of what links Kubernetes' server, and histories of decisions
+	$(GO_TEST) $$(.ci/packages unit)
+	$(GO_TEST) -run '^TestHistories$$' ./server/binding
+
+.PHONY: testenv-unit
+testenv-unit: c-compiler ## unit tests of the test environment
+	cd testenv && CGO_ENABLED=1 go test -vet=off -race -p $(JOBS) ./...
+	cd testenv/wec && go test -vet=off -p $(JOBS) ./inorder
+
+# It compiles Kubernetes a second time, with cgo.
+.PHONY: race-all
+race-all: race testenv-unit ## all unit tests under the race detector, and the isolation test in full without it
+	CGO_ENABLED=1 $(GO_TEST) -race $$(.ci/packages unit)
+	SKERRY_ISOLATION=thorough $(GO_TEST) -run '^TestNoSpaceEscape$$' ./server
 
 # The shells that there are completions for.
 .PHONY: shells
@@ -131,10 +152,18 @@ c-compiler:
 	@command -v gcc >/dev/null || { test "$$(id -u)" = 0 || { echo "gcc is missing: apt-get install gcc libc6-dev" >&2; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gcc libc6-dev; }
 
+CORE := first_light relay killed partition moves regressed sealed operator walk users streams webhooks
+space := $(subst ,, )
+
+SCENARIOS := cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv
+
+.PHONY: core
+core: build testenv ## the scenarios that every change must pass
+	$(SCENARIOS) go test -vet=off -count=1 -timeout 30m -v -run '^TestScenarios$$/^script$$/^($(subst $(space),|,$(CORE)))$$' ./scenarios
+
 .PHONY: scenarios
 scenarios: build bin/skerry-failpoints testenv ## scenarios over real and simulated clusters (RUN=regexp selects)
-	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
-	  SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
+	$(SCENARIOS) SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
 	  go test -count=1 -timeout 45m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
 
 ##@ Check

@@ -3,6 +3,7 @@ package tunnel
 import (
 	"errors"
 	"fmt"
+	"net"
 	"time"
 )
 
@@ -97,6 +98,18 @@ func ReasonOf(code uint64, text string) error {
 		return &closed{text}
 	}
 	return reasons[code]
+}
+
+// ClosedHere returns why a connection ended that this side has closed for a reason, which may be
+// nil.
+func ClosedHere(reason error) error {
+	if code := CodeOf(reason); code != 0 {
+		return reasons[code]
+	}
+	if reason == nil {
+		return net.ErrClosed
+	}
+	return fmt.Errorf("%w: %w", net.ErrClosed, reason)
 }
 
 // Refused is a parent's refusal of a session.

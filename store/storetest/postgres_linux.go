@@ -25,16 +25,15 @@ type Postgres struct {
 	Endpoint string
 }
 
-// StartPostgres makes one that ends with the test, which is skipped where PostgreSQL is not
-// installed.
+// StartPostgres makes one that ends with the test, which is skipped unless SKERRY_POSTGRES=1.
 func StartPostgres(t *testing.T) *Postgres {
 	t.Helper()
+	if os.Getenv(postgresVariable) == "" {
+		t.Skip(postgresVariable + " is not set: run it with make postgres")
+	}
 	found, _ := filepath.Glob("/usr/lib/postgresql/*/bin/initdb")
 	if len(found) == 0 {
-		if os.Getenv(postgresVariable) != "" {
-			t.Fatal("PostgreSQL is not installed: apt-get install postgresql")
-		}
-		t.Skip("PostgreSQL is not installed: make postgres")
+		t.Fatal("PostgreSQL is not installed: apt-get install postgresql")
 	}
 	p := &Postgres{t: t, bin: filepath.Dir(found[len(found)-1])}
 	var err error
@@ -45,7 +44,7 @@ func StartPostgres(t *testing.T) *Postgres {
 	if os.Getuid() == 0 { // PostgreSQL refuses root
 		who, err := user.Lookup("postgres")
 		if err != nil {
-			t.Skip("no user postgres: ", err)
+			t.Fatal("no user postgres: ", err)
 		}
 		uid, _ := strconv.Atoi(who.Uid)
 		gid, _ := strconv.Atoi(who.Gid)

@@ -17,7 +17,7 @@ func (c *Conn) Close(reason error) error {
 	}
 	text = text[:min(len(text), maxReason)]
 	code := tunnel.CodeOf(reason)
-	if c.end(tunnel.ReasonOf(code, text)) {
+	if c.end(tunnel.ClosedHere(reason)) {
 		c.farewell(code, text)
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"skerry.dev/skerry/tunnel"
@@ -69,12 +70,12 @@ func (l *link) spent() bool {
 	return l.options.CutAfter > 0 && int(l.counts[0]+l.counts[1]) >= l.options.CutAfter
 }
 
-// end breaks everything, once.
-func (l *link) end(err error) {
+// end breaks everything, once. It reports whether it did.
+func (l *link) end(err error) bool {
 	l.mu.Lock()
 	if l.err != nil {
 		l.mu.Unlock()
-		return
+		return false
 	}
 	l.err = err
 	streams := l.streams
@@ -84,6 +85,7 @@ func (l *link) end(err error) {
 	for _, h := range streams {
 		h.cut(err)
 	}
+	return true
 }
 
 func (l *link) cause() error {
@@ -97,6 +99,7 @@ type Conn struct {
 	link     *link
 	side     side
 	incoming chan *stream
+	own      atomic.Pointer[error] // why this end closed the link, if it did
 }
 
 var _ tunnel.Conn = (*Conn)(nil)
@@ -167,7 +170,12 @@ func (c *Conn) Stats() tunnel.Stats {
 func (c *Conn) Done() <-chan struct{} { return c.link.done }
 
 // Err implements tunnel.Conn.
-func (c *Conn) Err() error { return c.link.cause() }
+func (c *Conn) Err() error {
+	if own := c.own.Load(); own != nil {
+		return *own
+	}
+	return c.link.cause()
+}
 
 // Close implements tunnel.Conn.
 func (c *Conn) Close(reason error) error {
@@ -175,7 +183,10 @@ func (c *Conn) Close(reason error) error {
 	if reason != nil {
 		text = reason.Error()
 	}
-	c.link.end(tunnel.ReasonOf(tunnel.CodeOf(reason), text))
+	if c.link.end(tunnel.ReasonOf(tunnel.CodeOf(reason), text)) {
+		own := tunnel.ClosedHere(reason)
+		c.own.Store(&own)
+	}
 	return nil
 }
 

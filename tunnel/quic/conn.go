@@ -103,7 +103,7 @@ func (c *conn) Err() error {
 	}
 	err := context.Cause(c.quic.Context())
 	var closed *quicgo.ApplicationError
-	if errors.As(err, &closed) {
+	if errors.As(err, &closed) && closed.Remote {
 		return tunnel.ReasonOf(uint64(closed.ErrorCode), closed.ErrorMessage)
 	}
 	return err

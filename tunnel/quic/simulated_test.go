@@ -148,16 +148,21 @@ type link struct {
 // connect begins the session of a site.
 func (w *world) connect(site int) *link {
 	w.t.Helper()
+	return w.serve(w.dial(site))
+}
+
+// dial connects a site, and begins no session.
+func (w *world) dial(site int) (child, parent tunnel.Conn) {
+	w.t.Helper()
 	child, err := quic.DialOver(w.ctx, w.sockets[site], w.at,
 		quic.DialConfig{TLS: w.center.Site(w.t), OnHeartbeat: w.beat})
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	parent, err := w.listener.Accept(w.ctx)
-	if err != nil {
+	if parent, err = w.listener.Accept(w.ctx); err != nil {
 		w.t.Fatal(err)
 	}
-	return w.serve(child, parent)
+	return child, parent
 }
 
 func (w *world) serve(child, parent tunnel.Conn) *link {

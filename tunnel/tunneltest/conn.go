@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,7 +29,7 @@ func Run(t *testing.T, pair Pair) {
 	for name, check := range map[string]func(*testing.T, tunnel.Conn, tunnel.Conn){
 		"identity": identity, "echo": echo, "many streams": manyStreams, "half close": halfClose,
 		"cancel": cancel, "deadline": deadline,
-		"close tells why": closeTellsWhy, "context ends waits": contextEndsWaits, "session": session,
+		"close tells why": closeTellsWhy, "close without a reason": closeWithoutReason, "context ends waits": contextEndsWaits, "session": session,
 		"refusal": refusal, "renewal": renewal,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -205,6 +206,22 @@ func closeTellsWhy(t *testing.T, child, parent tunnel.Conn) {
 	}
 	if _, err := child.AcceptStream(t.Context()); err == nil {
 		t.Error("a stream was accepted from a closed connection")
+	}
+}
+
+// closeWithoutReason: an end that closes for a reason of its own does not take it for the other's.
+func closeWithoutReason(t *testing.T, child, parent tunnel.Conn) {
+	const theirs = "closed by the other side"
+	if err := parent.Close(errors.New("the disk is full")); err != nil {
+		t.Error(err)
+	}
+	wait(t, parent.Done(), "the end that closed")
+	if err := parent.Err(); err == nil || strings.Contains(err.Error(), theirs) {
+		t.Errorf("the end that closed says %v", err)
+	}
+	wait(t, child.Done(), "the other end to notice")
+	if err := child.Err(); err == nil || !strings.Contains(err.Error(), theirs) {
+		t.Errorf("the other end says %v", err)
 	}
 }
 
