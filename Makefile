@@ -252,6 +252,11 @@ bin/etcd:
 	mv bin/deb/root/usr/bin/etcd $@
 	rm -rf bin/deb
 
+# Tests of bytes, speed and memory, alone on the machine.
+.PHONY: figures
+figures: ## tests that hold figures: bytes, ratios of times, memory
+	SKERRY_FIGURES=1 go test -vet=off -p 1 -count=1 -timeout 30m -ldflags '$(TEST_LDFLAGS)' ./tunnel/... ./store/... ./agent/...
+
 # HISTORIES=n plays fewer or more. Each mutation of the code must break the property that it names.
 .PHONY: model
 model: ## a million histories of decisions against their properties, and each property against a defect (HISTORIES)
