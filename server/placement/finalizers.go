@@ -24,10 +24,11 @@ var ClusterFinalizers = []string{
 }
 
 // Held reports whether finalizers keep an object, whose deletion has begun, on its targets, as they
-// would keep it on a cluster. A Namespace is never held: what is in it goes, and with that all that a
-// target has of it. Nothing is held whose dependents go, or stay, before it.
+// would keep it on a cluster. A Namespace and a Pod are never held: what is in the one goes, and the
+// processes of the other end, whatever keeps the object. Nothing is held whose dependents go, or stay,
+// before it.
 func Held(k store.Key, finalizers []any) bool {
-	if k.Group == "" && k.Resource == "namespaces" ||
+	if k.Group == "" && (k.Resource == "namespaces" || k.Resource == "pods") ||
 		slices.Contains(finalizers, any(metav1.FinalizerOrphanDependents)) ||
 		slices.Contains(finalizers, any(metav1.FinalizerDeleteDependents)) && OwnsPods(k) {
 		return false

@@ -11,6 +11,7 @@ func TestHeld(t *testing.T) {
 	secret := store.Key{Space: "shop", Resource: "secrets", Namespace: "app", Name: "key"}
 	claim := store.Key{Space: "shop", Resource: "persistentvolumeclaims", Namespace: "app", Name: "data"}
 	namespace := store.Key{Space: "shop", Resource: "namespaces", Name: "app"}
+	pod := store.Key{Space: "shop", Resource: "pods", Namespace: "app", Name: "web-0"}
 	definition := store.Key{
 		Space: "shop", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "x.example.com"}
 	for name, c := range map[string]struct {
@@ -29,6 +30,7 @@ func TestHeld(t *testing.T) {
 		"its pods stay":                          {key: deployment, finalizers: []any{"orphan", "example.com/keep"}},
 		"a workload":                             {key: deployment, finalizers: []any{"example.com/keep"}, want: true},
 		"a definition whose objects are going":   {key: definition, finalizers: []any{"customresourcecleanup.apiextensions.k8s.io"}, want: true},
+		"a Pod":                                  {key: pod, finalizers: []any{"example.com/keep"}},
 		"a Namespace":                            {key: namespace, finalizers: []any{"example.com/keep"}},
 		"something that is no name of finalizer": {key: secret, finalizers: []any{1}},
 	} {
