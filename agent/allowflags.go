@@ -195,7 +195,8 @@ func AllowFlags() (out []cli.Flag) {
 	)
 }
 
-// AllowOf reads the flags: the word of --policy, and what overrides it. A value that cannot be read is an error that usage makes.
+// AllowOf reads the flags: the word of --policy, and what overrides it. A value that cannot be read is
+// an error that usage makes.
 func AllowOf(c *cli.Context, usage func(format string, args ...any) error) (tunnel.Allow, error) {
 	a, err := policy.Preset(cmp.Or(c.String("policy"), string(policy.Baseline))).Allows()
 	if err != nil {

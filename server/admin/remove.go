@@ -46,8 +46,10 @@ func removeCommand() *cli.Command {
 		Action:    remove,
 		Flags: ClientFlags(
 			&cli.BoolFlag{Name: "clean", Usage: "move away what fits elsewhere, and remove everything that was placed there"},
-			&cli.IntFlag{Name: "allow-loss", Usage: "with --clean, delete this many `UNITS` that nothing replaces, as --dry-run counts them"},
-			&cli.BoolFlag{Name: "force", Usage: "do not wait for a site that does not answer, and do not ask what runs there; it stays"},
+			&cli.IntFlag{Name: "allow-loss", Usage: "with --clean, delete this many `UNITS` that nothing replaces, " +
+				"as --dry-run counts them"},
+			&cli.BoolFlag{Name: "force", Usage: "do not wait for a site that does not answer, and do not ask what runs " +
+				"there; it stays"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would become of what is placed there, change nothing"},
 			WaitFlag(time.Minute, "how long to wait until it is removed"),
 			QuietFlag()),

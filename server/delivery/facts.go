@@ -166,7 +166,8 @@ func (d *Delivery) want(l *look, wish binding.Wish, wanted []string, gone []stri
 // mustLeave reports whether a target has to be left, whatever the wish.
 func mustLeave(v placement.Verdict) bool {
 	switch placement.LeaveReason(v.Filter) {
-	case placement.LeaveRemoved, placement.LeaveDiscarded, placement.LeaveDrained, placement.LeaveOutOfService, placement.LeaveTainted,
+	case placement.LeaveRemoved, placement.LeaveDiscarded, placement.LeaveDrained, placement.LeaveOutOfService,
+		placement.LeaveTainted,
 		placement.LeaveEvicted, placement.LeaveOverflow, placement.LeaveAway:
 		return true
 	}

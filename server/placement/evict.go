@@ -26,7 +26,8 @@ type Departure struct {
 
 // Same reports whether d and o are the same but for how long the target has been away, or back.
 func (d Departure) Same(o Departure) bool {
-	return d.Removing == o.Removing && d.Discard == o.Discard && d.EvictAfter == o.EvictAfter && sameTaints(d.Taints, o.Taints)
+	return d.Removing == o.Removing && d.Discard == o.Discard && d.EvictAfter == o.EvictAfter &&
+		sameTaints(d.Taints, o.Taints)
 }
 
 // AwayText says since when the target is without a session, and what becomes of what is there; empty
