@@ -285,14 +285,17 @@ func runCenter(ctx context.Context, s *server.Server, log *slog.Logger, child *a
 }
 
 func agentCommand() *cli.Command {
-	return &cli.Command{
-		Name: "agent", Usage: "join a workload cluster to a center and keep it in sync", Before: admin.FromFile,
-		Flags: append(append(daemonFlags("agent"), agent.AllowFlags()...), text("audit-log-path", "",
+	own := func() []cli.Flag {
+		return append(daemonFlags("agent"), text("audit-log-path", "",
 			"file that says what was written to the workload cluster, one JSON line a write; none turns it off; empty "+
 				"means audit.log in the data directory"),
 			text("kubeconfig", "", "of the workload cluster; empty means in-cluster"),
 			&cli.BoolFlag{Name: "force", EnvVars: env("force"), Usage: "join although the center knows this cluster as " +
-				"another site: where it is a copy of that one's"}),
+				"another site: where it is a copy of that one's"})
+	}
+	return &cli.Command{
+		Name: "agent", Usage: "join a workload cluster to a center and keep it in sync", Before: admin.FromFile,
+		Flags: append(own(), agent.AllowFlags()...),
 		Action: func(c *cli.Context) error {
 			log, err := logger(c)
 			if err != nil {
@@ -318,7 +321,8 @@ func agentCommand() *cli.Command {
 			cfg.Supervisor = manager
 			return agent.Run(c.Context, cfg)
 		},
-		Subcommands: []*cli.Command{agent.CheckCommand(admin.Usage), agent.RBACCommand(admin.Usage)},
+		Subcommands: []*cli.Command{agent.CheckCommand(admin.Usage), agent.RBACCommand(admin.Usage),
+			agent.PolicyCommand(admin.Usage, own(), admin.FromFile)},
 	}
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -146,6 +147,14 @@ func AllowFlags() (out []cli.Flag) {
 	env := func(name string) []string {
 		return []string{"SKERRY_" + strings.ToUpper(strings.ReplaceAll(name, "-", "_"))}
 	}
+	out = append(out, &cli.StringFlag{
+		Name:     "policy",
+		Value:    string(policy.Baseline),
+		EnvVars:  env("policy"),
+		Category: "What spaces may do here",
+		Usage: "what spaces may do here, in one word: restricted, baseline or trusted (skerry agent policy prints all of " +
+			"it); the flags --allow-* override it one by one",
+	})
 	for _, f := range allowLists {
 		out = append(
 			out,
@@ -186,14 +195,22 @@ func AllowFlags() (out []cli.Flag) {
 	)
 }
 
-// AllowOf reads the flags. A value that cannot be read is an error that usage makes.
+// AllowOf reads the flags: the word of --policy, and what overrides it. A value that cannot be read is
+// an error that usage makes.
 func AllowOf(c *cli.Context, usage func(format string, args ...any) error) (tunnel.Allow, error) {
-	a := tunnel.Allow{}
+	a, err := policy.Preset(cmp.Or(c.String("policy"), string(policy.Baseline))).Allows()
+	if err != nil {
+		return a, usage("%s", err)
+	}
 	for _, f := range allowLists {
-		*f.field(&a) = c.StringSlice(f.name)
+		if c.IsSet(f.name) {
+			*f.field(&a) = c.StringSlice(f.name)
+		}
 	}
 	for _, f := range allowSwitches {
-		*f.field(&a) = c.Bool(f.name)
+		if c.IsSet(f.name) {
+			*f.field(&a) = c.Bool(f.name)
+		}
 	}
 	if _, err := policy.Compile(a, nil); err != nil {
 		return a, usage("allow: %s", err)

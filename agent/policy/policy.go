@@ -50,6 +50,9 @@ func refuse(reason, key, value, format string, args ...any) *Refusal {
 			key,
 			value,
 		)
+		if slices.Contains(trustedKeys, key) {
+			message += ", or with much else by policy: " + string(Trusted)
+		}
 	}
 	return &Refusal{reason, message}
 }

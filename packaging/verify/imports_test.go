@@ -58,6 +58,7 @@ var concerns = []concern{
 	{"request", []string{"registrykey"}},
 	{"response", nil},
 	{"amounts", []string{"response"}},
+	{"browser", []string{"response"}},
 	{"metadata", []string{"request"}},
 	{"follow", nil},
 	{"inventory", []string{"request", "response"}},

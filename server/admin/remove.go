@@ -30,6 +30,7 @@ func removeCommand() *cli.Command {
 				Kubeconfig: c.String("kubeconfig"),
 				Name:       name,
 				Clean:      c.Bool("clean"),
+				AllowLoss:  c.Int("allow-loss"),
 				Force:      c.Bool("force"),
 				DryRun:     c.Bool("dry-run"),
 				Wait:       c.Duration("wait"),
@@ -44,9 +45,12 @@ func removeCommand() *cli.Command {
 		ArgsUsage: "NAME",
 		Action:    remove,
 		Flags: ClientFlags(
-			&cli.BoolFlag{Name: "clean", Usage: "remove everything that was placed there first"},
-			&cli.BoolFlag{Name: "force", Usage: "do not wait for a site that does not answer; what runs there stays"},
-			&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},
+			&cli.BoolFlag{Name: "clean", Usage: "move away what fits elsewhere, and remove everything that was placed there"},
+			&cli.IntFlag{Name: "allow-loss", Usage: "with --clean, delete this many `UNITS` that nothing replaces, " +
+				"as --dry-run counts them"},
+			&cli.BoolFlag{Name: "force", Usage: "do not wait for a site that does not answer, and do not ask what runs " +
+				"there; it stays"},
+			&cli.BoolFlag{Name: "dry-run", Usage: "say what would become of what is placed there, change nothing"},
 			WaitFlag(time.Minute, "how long to wait until it is removed"),
 			QuietFlag()),
 	}
@@ -57,17 +61,23 @@ type RemoveOptions struct {
 	Kubeconfig string
 	Name       string
 	Clean      bool
-	Force      bool
-	DryRun     bool
-	Wait       time.Duration
-	Progress   *Progress
-	Out        io.Writer
+	// AllowLoss is how many units Clean may delete that nothing replaces. It must be how many there
+	// are.
+	AllowLoss int
+	Force     bool
+	DryRun    bool
+	Wait      time.Duration
+	Progress  *Progress
+	Out       io.Writer
 }
 
 // RemoveTarget deletes a SyncTarget and waits until it is gone.
 func RemoveTarget(ctx context.Context, o RemoveOptions) error {
 	if o.Clean && o.Force {
 		return Usage("--clean waits for the site, --force does not: give one of them")
+	}
+	if o.AllowLoss != 0 && !o.Clean {
+		return Usage("--allow-loss is for --clean: without it nothing is deleted")
 	}
 	c, err := open(o.Kubeconfig)
 	if err != nil {
@@ -83,6 +93,9 @@ func RemoveTarget(ctx context.Context, o RemoveOptions) error {
 	} else if err != nil {
 		return fmt.Errorf("read site %s: %w", o.Name, err)
 	}
+	if err := c.checkRemoval(ctx, o, target.GetDeletionTimestamp() != nil); err != nil {
+		return err
+	}
 	if o.Clean || o.Force {
 		policy := v1alpha1.DetachKeep
 		finalizers := slices.DeleteFunc(
@@ -91,6 +104,9 @@ func RemoveTarget(ctx context.Context, o RemoveOptions) error {
 		)
 		if o.Clean {
 			policy, finalizers = v1alpha1.DetachClean, append(finalizers, v1alpha1.FinalizerDetach)
+			if o.AllowLoss > 0 {
+				policy = v1alpha1.DetachDiscard
+			}
 		}
 		patch, err := json.Marshal(
 			map[string]any{"metadata": map[string]any{"uid": target.GetUID(), "finalizers": finalizers},

@@ -49,8 +49,12 @@ func PrintJoin(w io.Writer, output, parent, token string, ttl time.Duration) err
 		return json.NewEncoder(w).Encode(map[string]string{"token": token, "parent": parent, "expiresIn": ttl.String()})
 	case "":
 		fmt.Fprintf(w, "Run this beside the workload cluster, once, within %s:\n\n"+
-			"  skerry agent --parent %s --name SITE --kubeconfig /path/to/kubeconfig --token-file - <<END\n%s\nEND\n\n"+
-			"SITE is the name that the cluster shall have here. The token joins one site and is then used up. It is "+
+			"  skerry agent --parent %s --name SITE --policy baseline --kubeconfig /path/to/kubeconfig "+
+			"--token-file - <<END\n%s\nEND\n\n"+
+			"SITE is the name that the cluster shall have here. What spaces may do on it is --policy restricted where "+
+			"strangers use it,\n"+
+			"baseline where teams share it, and trusted where it is yours alone: skerry agent policy prints all of each. The "+
+			"token joins one site and is then used up. It is "+
 			"read from standard\n"+
 			"input, so that the list of processes does not show it; --token-file FILE reads a file, "+
 			"which only its owner should read.\n",

@@ -19,6 +19,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/lease"
 )
 
 // unit is what moves together: the objects of a Placement, those of a namespace that nothing else
@@ -31,6 +32,7 @@ type unit struct {
 	offered   labels.Selector // targets that the space may use; nil for all
 	load      placement.Load
 	volumes   map[string][]string // per target, the claims that it has there
+	once      map[string][]string // per target, what of it two sites must not run
 	suspended bool
 }
 
@@ -110,7 +112,8 @@ func targetOf(t *v1alpha1.SyncTarget) placement.Target {
 	b := t.Status.Below
 	out.Empty = t.Status.Relay && (b == nil || b.Targets == nil || *b.Targets == 0)
 	out.Taints = t.Spec.Taints
-	out.Removing = t.DeletionTimestamp != nil && t.Spec.DetachPolicy == v1alpha1.DetachClean
+	out.Removing = t.DeletionTimestamp != nil && t.Spec.DetachPolicy.Empties()
+	out.Discard = t.Spec.DetachPolicy == v1alpha1.DetachDiscard
 	if t.Spec.EvictAfter != nil {
 		out.EvictAfter = t.Spec.EvictAfter.Duration
 	}
@@ -252,7 +255,7 @@ func (r *spaceReader) unit(k store.Key, begin func(*unit)) *unit {
 	k.Space = r.name
 	u := r.of[k.String()]
 	if u == nil {
-		u = &unit{key: k, offered: r.offered, volumes: map[string][]string{}}
+		u = &unit{key: k, offered: r.offered, volumes: map[string][]string{}, once: map[string][]string{}}
 		begin(u)
 		r.of[k.String()] = u
 	}
@@ -283,9 +286,15 @@ func (r *spaceReader) object(kind schema.GroupVersionResource, o *unstructured.U
 	}
 	u.load.Objects++
 	u.load.Requests = u.load.Requests.Plus(placement.RequestsOf(k, o.Object))
-	if kind == claims || kind.Resource == "statefulsets" && placement.HasClaimTemplates(o.Object) {
-		for _, at := range placement.Split(o.GetAnnotations()[v1alpha1.AnnotationTargets]) {
-			u.volumes[at] = append(u.volumes[at], kind.Resource+"/"+k.Name)
+	text := kind.Resource + "/" + k.Name
+	volume := kind == claims || kind.Resource == "statefulsets" && placement.HasClaimTemplates(o.Object)
+	work, _ := lease.Read(k, o.Object)
+	for _, at := range placement.Split(o.GetAnnotations()[v1alpha1.AnnotationTargets]) {
+		if volume {
+			u.volumes[at] = append(u.volumes[at], text)
+		}
+		if volume || work.Once {
+			u.once[at] = append(u.once[at], text)
 		}
 	}
 	return nil

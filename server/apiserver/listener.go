@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"time"
 
+	"skerry.dev/skerry/server/apiserver/browser"
 	"skerry.dev/skerry/server/apiserver/share"
 )
 
@@ -75,7 +76,16 @@ func endStuck(h http.Handler) http.Handler {
 
 // Handler is what answers the requests of Listener's connections. It can be asked without a
 // connection.
-func (s *Server) Handler() http.Handler { return s.front.outer() }
+func (s *Server) Handler() http.Handler { return browser.Guard(s.front.outer(), s.named) }
+
+// named reports whether the center's certificate has a host name.
+func (s *Server) named(host string) bool {
+	if s.config.TLS == nil || s.config.TLS.GetCertificate == nil {
+		return false
+	}
+	c, err := s.config.TLS.GetCertificate(&tls.ClientHelloInfo{ServerName: host})
+	return err == nil && c.Leaf != nil && c.Leaf.VerifyHostname(host) == nil
+}
 
 // TLSConfig is what the handshakes of the connections of Listener are to be done with.
 func (s *Server) TLSConfig() *tls.Config {

@@ -45,8 +45,9 @@ func readDeparture(obj map[string]any, before placement.Departure, now time.Time
 			d.AwaySince = since
 		}
 	}
-	d.Removing = fields.String(obj, "metadata", "deletionTimestamp") != "" &&
-		fields.String(spec, "detachPolicy") == string(v1alpha1.DetachClean)
+	policy := v1alpha1.DetachPolicy(fields.String(spec, "detachPolicy"))
+	d.Removing = fields.String(obj, "metadata", "deletionTimestamp") != "" && policy.Empties()
+	d.Discard = policy == v1alpha1.DetachDiscard
 	return d
 }
 
@@ -81,12 +82,13 @@ func (c *Catalog) Depart(name string, t *Target, before placement.Departure, obj
 	return !t.Departure.Same(before)
 }
 
-// Removes reports whether a target is being deleted with all that is on it: then nothing there, no
+// Discards reports whether a target is being deleted with all that is on it: then nothing there, no
 // volume either, keeps a group from leaving. The lock must not be held.
-func (c *Catalog) Removes(target string) bool {
+func (c *Catalog) Discards(target string) bool {
 	c.RLock()
 	defer c.RUnlock()
-	return c.Removing[target] != nil
+	t := c.Removing[target]
+	return t != nil && t.Discard
 }
 
 // EachUnitOn visits the groups that are decided to be on a target and that can still be decided

@@ -44,7 +44,7 @@ func (c *Catalog) WasAsked(o *Object) bool {
 	if o.UID != "" && c.Asked.UIDs[o.Key()] == o.UID {
 		return true
 	}
-	if n := o.Namespace.Self; n != nil && n.Leaving && c.Asked.UIDs[n.Key()] == n.UID {
+	if n := o.Namespace.Self; n != nil && n.Deleting && c.Asked.UIDs[n.Key()] == n.UID {
 		return true
 	}
 	return c.definitionAsked(o.Key())
@@ -58,7 +58,7 @@ func (c *Catalog) definitionAsked(k store.Key) bool {
 		return false
 	}
 	o := c.Find(definition)
-	return o == nil || !o.Present || o.Leaving && o.UID == uid
+	return o == nil || !o.Present || o.Deleting && o.UID == uid
 }
 
 // wasAskedKey is WasAsked for what the catalog does not have any more.

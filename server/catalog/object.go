@@ -43,7 +43,8 @@ type Object struct {
 	Work       *Work
 	Epoch      uint32
 	Present    bool
-	Leaving    bool      // its deletion has begun: it is on no target any more
+	Deleting   bool      // its deletion has begun
+	Leaving    bool      // it is being deleted, and is on no target any more: no finalizer holds it there
 	Finished   bool      // it has run to its end, see step.object
 	Duplicates bool      // a StatefulSet that may run on several targets
 	Apart      bool      // the definitions of its space do not follow it, see settleApart

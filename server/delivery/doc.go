@@ -81,7 +81,8 @@
 //
 // # Leaving
 //
-// A tombstone says how it removes. Deleted in the space is deleted everywhere; with the finalizer
+// What a finalizer of the space keeps stays where it is, see placement.Held. A tombstone says how it
+// removes. Deleted in the space is deleted everywhere; with the finalizer
 // orphan, without what the object owns. No longer placed there follows whenPlacementDeleted of the
 // Placement that had decided. With Orphan the object, what its pods name, its Namespace and its
 // definition stay on the target without our annotations.

@@ -107,7 +107,8 @@ func TestABudgetHoldsDrainsBack(t *testing.T) {
 	})
 }
 
-// A target that is removed with Clean keeps what moves until its replacement is ready.
+// A target that is removed with Clean keeps what moves until its replacement is ready, and what nothing
+// replaces until Discard allows its loss.
 func TestARemovedTargetIsEmptiedAfterTheMove(t *testing.T) {
 	c := shop(t)
 	c.namespace("app", nil)
@@ -120,8 +121,14 @@ func TestARemovedTargetIsEmptiedAfterTheMove(t *testing.T) {
 	c.eventually("both on a", func() bool { return c.has("a", pinned) })
 	c.spec("a", map[string]any{"detachPolicy": "Clean"}, map[string]any{
 		"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{v1alpha1.FinalizerDetach}})
-	c.eventually("on both", func() bool { return c.has("a", web) && c.has("b", web) && !c.has("a", pinned) })
+	c.eventually("on both", func() bool { return c.has("a", web) && c.has("b", web) })
 	c.report("b", web, nil)
+	c.eventually("web has left", func() bool { return !c.has("a", web) && c.has("b", web) })
+	if !c.has("a", pinned) {
+		t.Error("what nothing replaces is deleted, and nobody has allowed it")
+	}
+	c.spec("a", map[string]any{"detachPolicy": "Discard"}, map[string]any{
+		"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{v1alpha1.FinalizerDetach}})
 	c.eventually("a is empty", func() bool { return c.d.Feed("a").Len() == 0 && c.intended("a", web) })
 	if c.has("b", pinned) {
 		t.Error("what is pinned went elsewhere")

@@ -166,7 +166,8 @@ func (d *Delivery) want(l *look, wish binding.Wish, wanted []string, gone []stri
 // mustLeave reports whether a target has to be left, whatever the wish.
 func mustLeave(v placement.Verdict) bool {
 	switch placement.LeaveReason(v.Filter) {
-	case placement.LeaveRemoved, placement.LeaveDrained, placement.LeaveOutOfService, placement.LeaveTainted,
+	case placement.LeaveRemoved, placement.LeaveDiscarded, placement.LeaveDrained, placement.LeaveOutOfService,
+		placement.LeaveTainted,
 		placement.LeaveEvicted, placement.LeaveOverflow, placement.LeaveAway:
 		return true
 	}
@@ -247,7 +248,7 @@ func (d *Delivery) ask(l *look) {
 			if !has && !reported {
 				continue
 			}
-			if reported && q.volume && p.HasVolume && !d.catalog.Removes(name) && !l.leavesVolumes(t) {
+			if reported && q.volume && p.HasVolume && !d.catalog.Discards(name) && !l.leavesVolumes(t) {
 				l.volumes[t] = append(l.volumes[t], q.text())
 			}
 			if reported && l.present[t] == "" {

@@ -40,7 +40,7 @@ func TestOnlyWhatIsLostIsAskedAbout(t *testing.T) {
 	}
 }
 
-// A target that is being removed with Clean is emptied, over a restart too, and nothing comes back
+// A target that is being removed with Discard is emptied, over a restart too, and nothing comes back
 // to it.
 func TestRemovedTargetIsEmptied(t *testing.T) {
 	c := shop(t)
@@ -54,7 +54,7 @@ func TestRemovedTargetIsEmptied(t *testing.T) {
 	}
 	c.put(
 		rootKey("synctargets", "a"),
-		obj("skerry.dev/v1alpha1", "SyncTarget", leaving, "spec", map[string]any{"detachPolicy": "Clean"}),
+		obj("skerry.dev/v1alpha1", "SyncTarget", leaving, "spec", map[string]any{"detachPolicy": "Discard"}),
 	)
 	c.eventually("a is empty", func() bool {
 		return c.d.Feed("a").Len() == 0 && c.intended("a", cm) && c.intended("a", nsKey("app"))

@@ -80,6 +80,41 @@ func TestWhatAParentOrphansARelayOrphans(t *testing.T) {
 	c.wantRemoval("a", cm, store.RemoveOrphan)
 }
 
+// What a finalizer of the space keeps stays on the target, and its changes go there, until the
+// finalizer is taken off, as on a cluster.
+func TestAFinalizerHoldsTheSite(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", nil)
+	web, cm := c.deployment("web", nil, ""), c.configMap("settings")
+	c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", cm) })
+	merge := func(k store.Key, change map[string]any) {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		o := spaceapitest.Clone(c.objects[k])
+		spaceapitest.Merge(o, change)
+		c.commit(k, o)
+	}
+	for _, k := range []store.Key{web, cm} {
+		merge(k, map[string]any{"metadata": map[string]any{
+			"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"example.com/keep"}}})
+	}
+	before, _ := c.d.Feed("a").Get(cm)
+	merge(cm, map[string]any{"data": map[string]any{"changed": "yes"}})
+	c.eventually("the change is there", func() bool {
+		now, _ := c.d.Feed("a").Get(cm)
+		return c.has("a", cm) && now.Hash != before.Hash
+	})
+	if !c.has("a", web) {
+		t.Error("a workload is gone that a finalizer holds")
+	}
+	c.restart()
+	c.eventually("both are on a after a restart", func() bool { return c.has("a", web) && c.has("a", cm) })
+	merge(web, map[string]any{"metadata": map[string]any{"finalizers": []any{"kubernetes.io/pvc-protection"}}})
+	c.wantRemoval("a", web, store.RemoveDelete)
+	c.put(cm, nil)
+	c.wantRemoval("a", cm, store.RemoveDelete)
+}
+
 func TestADeletionThatLeavesDependentsDoesSoEverywhere(t *testing.T) {
 	c := shop(t)
 	c.namespace("app", nil)

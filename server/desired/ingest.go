@@ -159,7 +159,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	d.catalog.Asked.Outlived(w.Key, r.uid)
 	labelled := !o.Present || o.Labels != r.labels
 	o.Present, o.Epoch, o.UID, o.Revision, o.Generation = true, d.catalog.Epoch, r.uid, w.Revision, r.generation
-	o.Leaving, o.Labels, o.Note = r.leaving, r.labels, d.catalog.Sets.Parse(r.note)
+	o.Deleting, o.Leaving, o.Labels, o.Note = r.deleting, r.leaving, r.labels, d.catalog.Sets.Parse(r.note)
 	if o.Retired = false; o.Leaving {
 		s.retire(o)
 	}

@@ -22,6 +22,7 @@ type reading struct {
 	note       string
 	stamp      string
 	evict      string
+	deleting   bool
 	leaving    bool
 	dependents bool
 	finished   bool
@@ -48,7 +49,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		note:       fields.Clone(meta, "annotations", v1alpha1.AnnotationTargets),
 		stamp:      fields.Clone(meta, "annotations", v1alpha1.AnnotationUnit),
 		evict:      fields.Clone(meta, "annotations", v1alpha1.AnnotationEvict),
-		leaving:    fields.Clone(meta, "deletionTimestamp") != "",
+		deleting:   fields.Clone(meta, "deletionTimestamp") != "",
 		sync:       fields.Clone(meta, "annotations", v1alpha1.AnnotationSync),
 		finished:   placement.Finished(k, obj),
 		excluded:   placement.Excluded(k, obj),
@@ -64,6 +65,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 	}
 	r.account.Name = strings.Clone(r.account.Name)
 	finalizers := fields.List(meta, "finalizers")
+	r.leaving = r.deleting && !placement.Held(k, finalizers)
 	r.dependents = r.leaving && slices.Contains(finalizers, any(metav1.FinalizerOrphanDependents))
 	r.templates = k.Resource == "statefulsets" && k.Group == "apps" && placement.HasClaimTemplates(obj)
 	return r

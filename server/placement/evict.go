@@ -19,13 +19,15 @@ type Departure struct {
 	AwaySince time.Time
 	// BackSince is since when the target has a session, zero while it has none or nobody knows.
 	BackSince time.Time
-	// Removing: the SyncTarget is being deleted and is to be emptied.
-	Removing bool
+	// Removing: the SyncTarget is being deleted and is to be emptied. Discard: also of what nothing
+	// replaces.
+	Removing, Discard bool
 }
 
 // Same reports whether d and o are the same but for how long the target has been away, or back.
 func (d Departure) Same(o Departure) bool {
-	return d.Removing == o.Removing && d.EvictAfter == o.EvictAfter && sameTaints(d.Taints, o.Taints)
+	return d.Removing == o.Removing && d.Discard == o.Discard && d.EvictAfter == o.EvictAfter &&
+		sameTaints(d.Taints, o.Taints)
 }
 
 // AwayText says since when the target is without a session, and what becomes of what is there; empty
@@ -70,8 +72,10 @@ type LeaveReason string
 
 // The reasons.
 const (
-	// LeaveRemoved: the target is being deleted. Nothing stays, also where nothing else fits.
+	// LeaveRemoved: the target is being deleted.
 	LeaveRemoved LeaveReason = "Removed"
+	// LeaveDiscarded: the target is being deleted. Nothing stays, also where nothing else fits.
+	LeaveDiscarded LeaveReason = "Discarded"
 	// LeaveDrained: an admin drains the target.
 	LeaveDrained LeaveReason = "Drained"
 	// LeaveOutOfService: an admin has said that nothing runs at the target any more.
@@ -101,6 +105,9 @@ func (t Target) Leave(tolerations []corev1.Toleration) (first Leave, must bool) 
 		}
 	}
 	if t.Removing {
+		if t.Discard {
+			return Leave{Target: t.Name, Reason: LeaveDiscarded}, true
+		}
 		return Leave{Target: t.Name, Reason: LeaveRemoved}, true
 	}
 	for i := range t.Taints {

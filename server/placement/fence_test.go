@@ -56,7 +56,12 @@ func TestWhatMayStillRunStaysOnATargetThatIsAway(t *testing.T) {
 	}
 	w.Targets[0].Removing = true
 	v = Vacate(wish, w, []string{"a"}, Terms{Unfenced: map[string]string{"a": "why"}}, now)
+	if !Same(v.Targets, []string{"a"}) {
+		t.Errorf("it leaves a target that is removed, and may still run there: %+v", v)
+	}
+	w.Targets[0].Discard = true
+	v = Vacate(wish, w, []string{"a"}, Terms{Unfenced: map[string]string{"a": "why"}}, now)
 	if Same(v.Targets, []string{"a"}) {
-		t.Errorf("it stays on a target that is removed: %+v", v)
+		t.Errorf("it stays on a target that is discarded: %+v", v)
 	}
 }

@@ -89,7 +89,7 @@ type Vacated struct {
 	Choice
 	// Stays are the targets of Choice that have to be left and are not, yet.
 	Stays []Stay
-	// Gone are targets that are left at once, because they are removed and nothing replaces them.
+	// Gone are targets that are left at once, because they are discarded and nothing replaces them.
 	Gone []string
 	// Halted are targets of Choice that would have to be left were it not for World.Halted.
 	Halted []string
@@ -102,7 +102,7 @@ type Vacated struct {
 
 // Vacate is Choose for a unit that may have to leave some targets. Those are not chosen where others
 // fit: then an ordinary move leads to those. Where too few fit, as many of them stay as keep the
-// wish's count and MinAvailable, but never those that are removed.
+// wish's count and MinAvailable, but never those that are discarded.
 func Vacate(w Wish, world World, current []string, terms Terms, now time.Time) Vacated {
 	if w.None {
 		return Vacated{Choice: Choose(w, world, current)}
@@ -131,7 +131,7 @@ func Vacate(w Wish, world World, current []string, terms Terms, now time.Time) V
 	out.tellFull()
 	var may []string // leaving targets that could stay
 	for _, name := range current {
-		if _, ok := fits[name]; ok && reasons[name] != "" && reasons[name] != LeaveRemoved {
+		if _, ok := fits[name]; ok && reasons[name] != "" && reasons[name] != LeaveDiscarded {
 			may = append(may, name)
 		}
 	}
@@ -158,7 +158,7 @@ func Vacate(w Wish, world World, current []string, terms Terms, now time.Time) V
 		}
 	}
 	for _, name := range current {
-		if terms.Unfenced[name] != "" && reasons[name] != "" && reasons[name] != LeaveRemoved {
+		if terms.Unfenced[name] != "" && reasons[name] != "" && reasons[name] != LeaveDiscarded {
 			stay[name] = StayUnfenced
 		}
 	}
@@ -166,7 +166,7 @@ func Vacate(w Wish, world World, current []string, terms Terms, now time.Time) V
 	out.leave(world, current, reasons, terms.Tolerations)
 	if len(out.Targets) == 0 {
 		for _, name := range current {
-			if reasons[name] == LeaveRemoved {
+			if reasons[name] == LeaveDiscarded {
 				out.Gone = append(out.Gone, name)
 			}
 		}
@@ -220,7 +220,7 @@ func (v *Vacated) leave(w World, current []string, reasons map[string]LeaveReaso
 
 func leaveSentence(t Target, reason LeaveReason, tolerations []corev1.Toleration) string {
 	switch reason {
-	case LeaveRemoved:
+	case LeaveRemoved, LeaveDiscarded:
 		return "its SyncTarget is being deleted"
 	case LeaveDrained:
 		return "it is drained"

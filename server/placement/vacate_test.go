@@ -23,9 +23,10 @@ func taint(key string, age time.Duration) corev1.Taint {
 func drained(t *Target) {
 	t.Unschedulable, t.Taints = true, []corev1.Taint{taint(v1alpha1.TaintDrain, time.Minute)}
 }
-func tainted(t *Target) { t.Taints = []corev1.Taint{taint("power", time.Minute)} }
-func removed(t *Target) { t.Unschedulable, t.Removing = true, true }
-func off(t *Target)     { t.Connected = false }
+func tainted(t *Target)   { t.Taints = []corev1.Taint{taint("power", time.Minute)} }
+func removed(t *Target)   { t.Unschedulable, t.Removing = true, true }
+func discarded(t *Target) { t.Unschedulable, t.Removing, t.Discard = true, true, true }
+func off(t *Target)       { t.Connected = false }
 func cordoned(t *Target) {
 	t.Unschedulable = true
 }
@@ -112,6 +113,12 @@ func TestWhatLeavesAndWhatStays(t *testing.T) {
 		"removed, another fits": {wish: any1, world: vacateWorld(changes{"a": removed}, "a", "b"),
 			current: []string{"a"}, want: []string{"b"}},
 		"removed, no other": {wish: any1, world: vacateWorld(changes{"a": removed}, "a"),
+			current: []string{"a"}, want: []string{"a"}, stays: "a:NoOtherTarget"},
+		"removed, pinned": {wish: Wish{Names: []string{"a"}, Count: 1}, world: vacateWorld(changes{"a": removed}, "a", "b"),
+			current: []string{"a"}, want: []string{"a"}, stays: "a:Pinned"},
+		"discarded, another fits": {wish: any1, world: vacateWorld(changes{"a": discarded}, "a", "b"),
+			current: []string{"a"}, want: []string{"b"}},
+		"discarded, no other": {wish: any1, world: vacateWorld(changes{"a": discarded}, "a"),
 			current: []string{"a"}, gone: []string{"a"}},
 		"tainted, tolerated for ever": {wish: any1, world: vacateWorld(changes{"a": tainted}, "a", "b", "c"),
 			current: []string{"a"}, want: []string{"a"},

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
 )
 
 // detach is what a SyncTarget says of its own removal.
@@ -23,7 +24,7 @@ type detach struct {
 
 func detachOf(st *v1alpha1.SyncTarget) detach {
 	return detach{
-		st.Spec.DetachPolicy == v1alpha1.DetachClean,
+		st.Spec.DetachPolicy.Empties(),
 		st.DeletionTimestamp != nil,
 		slices.Contains(st.Finalizers, v1alpha1.FinalizerDetach),
 	}
@@ -41,7 +42,7 @@ func (d *Server) remains(s *session) (n int, known bool) {
 	return d.cfg.Inboxes.Len(s.target), true
 }
 
-// reconcileFinalizer puts our finalizer on a SyncTarget whose policy is Clean, and takes it off
+// reconcileFinalizer puts our finalizer on a SyncTarget whose policy empties it, and takes it off
 // when the target is empty or the policy is another.
 func (d *Server) reconcileFinalizer(ctx context.Context, name string) error {
 	known, ok := d.targets.get(name)
@@ -106,6 +107,12 @@ func (d *Server) setDetachingCondition(st *v1alpha1.SyncTarget, s *session) {
 	switch {
 	case left.Units > 0:
 		reason, message = "Moving", fmt.Sprintf("%d units move away first; see: skerry status %s", left.Units, st.Name)
+		if stuck, first := d.stuck(st.Name); stuck > 0 {
+			reason = string(placement.CannotLeave)
+			message = fmt.Sprintf("%s, and %d cannot leave: %s: %s. To delete what nothing replaces, with its data: "+
+				"skerry target remove %s --clean --allow-loss=%d", here(left.Units), stuck, first.Key,
+				words(first.Message), st.Name, stuck)
+		}
 	case s == nil:
 		reason, message = "Unreachable", "the agent has no session; what was placed is removed when it is back. To let "+
 			"the site go as it is: "+

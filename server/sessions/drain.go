@@ -44,20 +44,12 @@ func redecided(before, now *v1alpha1.SyncTargetSpec) bool {
 // setDrainedCondition says how far a target is that workloads have to leave.
 func (d *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) {
 	left, leaves := d.cfg.Delivery.Remaining(st.Name)
-	if !leaves || left.Why == placement.LeaveRemoved {
+	if !leaves || left.Why == placement.LeaveRemoved || left.Why == placement.LeaveDiscarded {
 		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionDrained)
 		st.Status.Drain = nil
 		return
 	}
-	var first *placement.Moving
-	stuck := 0
-	for _, m := range d.cfg.Delivery.MovesOf(st.Name) {
-		if slices.Contains(stuckPhases, m.Phase) {
-			if stuck++; first == nil {
-				first = &m
-			}
-		}
-	}
+	stuck, first := d.stuck(st.Name)
 	reported := d.cfg.Inboxes.Len(st.Name)
 	st.Status.Drain = &v1alpha1.SyncTargetDrain{
 		Units: int32(left.Units), Stuck: int32(stuck), Reported: int32(reported), Ended: int32(left.Ended),
@@ -86,6 +78,18 @@ func (d *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) {
 		status, reason, message = metav1.ConditionTrue, "Empty", "nothing that was placed here is left"
 	}
 	set(st, v1alpha1.ConditionDrained, status, reason, message)
+}
+
+// stuck is how many units do not leave a target by themselves, and the first of them.
+func (d *Server) stuck(target string) (n int, first placement.Moving) {
+	for _, m := range d.cfg.Delivery.MovesOf(target) {
+		if slices.Contains(stuckPhases, m.Phase) {
+			if n++; n == 1 {
+				first = m
+			}
+		}
+	}
+	return n, first
 }
 
 // emptying says what is still on a target that all units have left: what goes, or, once the target has

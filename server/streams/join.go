@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"sync"
 	"time"
+
+	"skerry.dev/skerry/tunnel/exchange"
 )
 
 // chunk is how much is copied at a time in each direction.
@@ -16,7 +18,8 @@ const chunk = 32 << 10
 const lastWords = time.Second
 
 // join takes over the client's connection, answers its upgrade, and passes bytes between it and the
-// site until one side ends or ctx does. A client over SPDY that has no Status of its command then
+// site until one side ends or ctx does. A site that takes nothing any more may still have output for
+// the client, which ends it. A client over SPDY that has no Status of its command then
 // gets one that names the site. It fails when the connection cannot be taken over.
 func join(
 	ctx context.Context,
@@ -46,11 +49,7 @@ func join(
 	var up sync.WaitGroup
 	up.Go(func() {
 		defer over()
-		_, _ = io.CopyBuffer(
-			onlyWriter{conn},
-			onlyReader{buffered.Reader},
-			make([]byte, chunk),
-		) // either end is the end
+		_, _ = io.CopyBuffer(exchange.Heedless(conn), onlyReader{buffered.Reader}, make([]byte, chunk))
 	})
 	from, status := io.Reader(conn), statusOf(header, conn)
 	if status != nil {

@@ -199,6 +199,53 @@ func TestUpgradedConnection(t *testing.T) {
 	<-done
 }
 
+// deafTarget refuses all that is written to it, as an API server does whose command has ended, and
+// has output that is read later.
+type deafTarget struct {
+	*io.PipeReader
+	refused chan struct{} // receives one when something was refused
+}
+
+func (d deafTarget) Write([]byte) (int, error) {
+	select {
+	case d.refused <- struct{}{}:
+	default:
+	}
+	return 0, io.ErrClosedPipe
+}
+
+// TestOutputOfADeafTarget: a keep-alive that the target refuses costs nothing of its output.
+func TestOutputOfADeafTarget(t *testing.T) {
+	parent, child := pair(t)
+	output, site := io.Pipe()
+	target := deafTarget{output, make(chan struct{}, 1)}
+	done := serve(t.Context(), child, func(context.Context, *Request) (*http.Response, error) {
+		return &http.Response{StatusCode: 101, Body: target,
+			Header: http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}}}, nil
+	})
+	r := execOf("cat", "large")
+	r.Upgrade = http.Header{"Connection": {"Upgrade"}, "Upgrade": {"SPDY/3.1"}}
+	resp, err := RoundTrip(t.Context(), parent, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := resp.Body.(io.ReadWriteCloser)
+	want := strings.Repeat("output ", 100_000)
+	go func() {
+		_, _ = io.WriteString(conn, "ping")
+		<-target.refused
+		_, _ = io.WriteString(site, want)
+		site.Close()
+	}()
+	if got, err := io.ReadAll(conn); err != nil || string(got) != want {
+		t.Errorf("%d of %d bytes, %v", len(got), len(want), err)
+	}
+	conn.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestEitherEndIsTheEnd: whoever goes, the target's connection is closed and nothing stays.
 func TestEitherEndIsTheEnd(t *testing.T) {
 	for name, end := range map[string]func(cancel func(), conn io.Closer, far net.Conn, child tunnel.Stream){

@@ -175,17 +175,14 @@ func (s *serving) chunks(from io.Reader) error {
 }
 
 // join passes bytes between the stream and an upgraded connection. When the connection ends, what
-// it sent is sent on; when the stream ends, the connection is closed.
+// it sent is sent on; when the stream ends, the connection is closed. A connection that takes
+// nothing any more may still have output to be read.
 func (s *serving) join(conn io.ReadWriteCloser) error {
 	up := make(chan struct{})
 	go func() {
 		defer close(up)
 		<-s.peeked
-		_, _ = io.CopyBuffer(
-			onlyWriter{conn},
-			onlyReader{s.in},
-			make([]byte, chunk),
-		) // either end is the end
+		_, _ = io.CopyBuffer(Heedless(conn), onlyReader{s.in}, make([]byte, chunk))
 		conn.Close()
 	}()
 	_, _ = io.CopyBuffer(s, onlyReader{conn}, make([]byte, chunk))
@@ -211,8 +208,23 @@ func (s *serving) linger() bool {
 // unread is how much of what nobody wants is taken from the peer before its stream is cancelled.
 const unread = 1 << 20
 
-// onlyReader and onlyWriter hide the methods by which io.Copy would take another buffer.
-type (
-	onlyReader struct{ io.Reader }
-	onlyWriter struct{ io.Writer }
-)
+// onlyReader hides the method by which io.Copy would take another buffer.
+type onlyReader struct{ io.Reader }
+
+// Heedless returns a writer that throws away what w does not take any more. An upgraded connection
+// that refuses the keep-alive of a client is not at its end: what it has sent is still to be read.
+func Heedless(w io.Writer) io.Writer { return &heedless{w: w} }
+
+type heedless struct {
+	w    io.Writer
+	deaf bool
+}
+
+// Write implements io.Writer. It never fails.
+func (h *heedless) Write(p []byte) (int, error) {
+	if !h.deaf {
+		_, err := h.w.Write(p)
+		h.deaf = err != nil
+	}
+	return len(p), nil
+}

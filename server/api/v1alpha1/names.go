@@ -86,7 +86,7 @@ const (
 	// AnnotationRenames on a SyncTarget counts its renames: of two names of one SyncTarget, the one with
 	// more of them is the present one.
 	AnnotationRenames = "skerry.dev/renames"
-	// FinalizerDetach keeps a SyncTarget whose detachPolicy is Clean until the target is empty.
+	// FinalizerDetach keeps a SyncTarget whose detachPolicy is Clean or Discard until the target is empty.
 	FinalizerDetach = "skerry.dev/detach"
 	// AnnotationAccept on a SyncTarget is an admin's word that it may do what status.held says: the
 	// value of status.held.accept.

@@ -60,7 +60,8 @@ type SpaceSpec struct {
 	APIs []SharedAPI `json:"apis,omitempty"`
 	// DeletionPolicy says what becomes of the space's objects when the Space is deleted. Retain
 	// refuses to delete a space that still holds objects of its users; Delete removes them, and
-	// with them what runs on the targets.
+	// with them what runs on the targets. Delete waits for no finalizer: what a controller would have
+	// cleaned up outside of the space stays there.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`

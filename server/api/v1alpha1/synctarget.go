@@ -73,8 +73,9 @@ type SyncTargetSpec struct {
 	// +optional
 	Bounds *Bounds `json:"bounds,omitempty"`
 	// DetachPolicy is what happens on the target when the SyncTarget is deleted. Keep leaves there
-	// what runs there. Clean removes all that was placed there first: the SyncTarget stays, with
-	// the condition Detaching, until the target has reported that it is gone.
+	// what runs there. Clean moves away what fits elsewhere, and then removes all that was placed
+	// there: the SyncTarget stays, with the condition Detaching, until the target has reported that
+	// it is gone. What nothing can replace keeps it, too. Discard removes also that, with its data.
 	// +kubebuilder:default=Keep
 	// +optional
 	DetachPolicy DetachPolicy `json:"detachPolicy,omitempty"`
@@ -91,14 +92,18 @@ type SyncTargetSpec struct {
 
 // DetachPolicy is what becomes of what was placed on a target that is removed.
 //
-// +kubebuilder:validation:Enum=Keep;Clean
+// +kubebuilder:validation:Enum=Keep;Clean;Discard
 type DetachPolicy string
 
 // The policies.
 const (
-	DetachKeep  DetachPolicy = "Keep"
-	DetachClean DetachPolicy = "Clean"
+	DetachKeep    DetachPolicy = "Keep"
+	DetachClean   DetachPolicy = "Clean"
+	DetachDiscard DetachPolicy = "Discard"
 )
+
+// Empties reports whether the target is emptied before its SyncTarget goes.
+func (p DetachPolicy) Empties() bool { return p == DetachClean || p == DetachDiscard }
 
 // LinkClass is a kind of link.
 //

@@ -1,0 +1,89 @@
+package admin
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"skerry.dev/skerry/server/placement"
+)
+
+func objects(list []departure) (out string) {
+	for _, d := range list {
+		out += strings.TrimPrefix(d.Object, "shop/core/namespaces/_/") + ">" + strings.Join(d.To, ",") + " " + d.Reason + ";"
+	}
+	return out
+}
+
+// A removal says of each unit whether it comes up elsewhere, and what two of must not run.
+func TestARemovalSaysWhatBecomesOfEachUnit(t *testing.T) {
+	fleet := func(sites ...string) *fleetState {
+		state := &fleetState{}
+		for _, name := range sites {
+			site := loadedSite(name, "1")
+			state.world.Targets = append(state.world.Targets, targetOf(&site))
+		}
+		free, pinned, once, held := anywhere("free", "a", 1), anywhere("pinned", "a", 1), anywhere("once", "a", 1),
+			anywhere("held", "a", 1)
+		pinned.wish = placement.Wish{Names: []string{"a"}, Count: 1}
+		once.once = map[string][]string{"a": {"statefulsets/db"}}
+		once.volumes = map[string][]string{"a": {"statefulsets/db"}}
+		held.suspended, held.once = true, once.once
+		state.units = []*unit{anywhere("other", "b", 1), free, pinned, once, held}
+		return state
+	}
+	for name, c := range map[string]struct {
+		sites               []string
+		moves, stays, twice string
+	}{
+		"another fits": {sites: []string{"a", "b"}, moves: "free>b ;",
+			stays: "pinned> Pinned;once> VolumeWouldStay;held> Suspended;", twice: "once>b ;"},
+		"no other fits": {sites: []string{"a"},
+			stays: "free> NoOtherTarget;pinned> Pinned;once> NoOtherTarget;held> Suspended;"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, found := fleet(c.sites...).removal("a", time.Now())
+			moves, stays, twice := objects(r.Moves), objects(r.Stays), objects(r.Twice)
+			if !found || moves != c.moves || stays != c.stays || twice != c.twice {
+				t.Errorf("moves %q, stays %q, twice %q", moves, stays, twice)
+			}
+		})
+	}
+	if _, found := fleet("a").removal("nowhere", time.Now()); found {
+		t.Error("a site was found that is not there")
+	}
+}
+
+// Clean is refused until somebody allows as many losses as there are, Keep while something would run
+// twice.
+func TestARemovalIsRefused(t *testing.T) {
+	lost, twice := []departure{{Object: "x", Reason: "Pinned"}}, []departure{{Object: "y", To: []string{"b"}}}
+	for name, c := range map[string]struct {
+		options  RemoveOptions
+		deleting bool
+		plan     removal
+		want     string
+	}{
+		"clean":                          {options: RemoveOptions{Clean: true}},
+		"clean, one is lost":             {options: RemoveOptions{Clean: true}, plan: removal{Stays: lost}, want: "--allow-loss=1"},
+		"clean, one is allowed":          {options: RemoveOptions{Clean: true, AllowLoss: 1}, plan: removal{Stays: lost}},
+		"clean, more are allowed":        {options: RemoveOptions{Clean: true, AllowLoss: 2}, plan: removal{Stays: lost}, want: "--allow-loss=1"},
+		"clean, nothing is to be lost":   {options: RemoveOptions{Clean: true, AllowLoss: 2}, want: "leave it out"},
+		"clean, what must not run twice": {options: RemoveOptions{Clean: true}, plan: removal{Twice: twice}},
+		"keep, it goes on":               {plan: removal{Stays: lost}},
+		"keep, it would run twice":       {plan: removal{Twice: twice}, want: "skerry target drain"},
+		"keep, again":                    {plan: removal{Twice: twice}, deleting: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.options.Name = "paris"
+			err := c.plan.check(c.options, c.deleting)
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("said %v, want %q", err, c.want)
+			}
+			if err != nil && len(c.plan.Stays)+len(c.plan.Twice) > 0 && !errors.Is(err, ErrProblems) {
+				t.Errorf("%v is no ErrProblems", err)
+			}
+		})
+	}
+}
