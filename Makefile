@@ -61,7 +61,9 @@ testenv: bin/testenv ## install and build what the test clusters need
 	bin/testenv build
 
 .PHONY: demo
-demo: build testenv ## show an application move between two real clusters (KEEP=1 leaves it running)
+demo: build ## show an application move between two real clusters (KEEP=1 leaves it running)
+	@if [ "$$(id -u)" = 0 ]; then bin/testenv install; else echo "not root: simulated clusters only"; fi
+	bin/testenv build --clusters
 	bin/testenv demo --skerry bin/skerry $(if $(KEEP),--keep)
 
 ##@ Test

@@ -28,6 +28,10 @@ const (
 	CoreDNSImage = "localhost/skerry-testenv/coredns:1"
 )
 
+// clusterModules is how many of modules clusters are made of. The others are what tests use beside
+// clusters.
+const clusterModules = 4
+
 // module is a nested Go module and the programs that are built from it.
 type module struct {
 	name     string
@@ -63,11 +67,11 @@ func modules() []module {
 // wecNames are the names under which the one binary is each component.
 var wecNames = []string{"kubectl", "kube-apiserver", "kubelet", "kube-proxy"}
 
-// Kit is a complete set of artifacts.
+// Kit is a set of artifacts.
 type Kit struct {
 	// Bin is a directory with every program by its usual name: kubectl, kube-apiserver, wec,
-	// kubelet, kube-proxy, containerd, containerd-shim-runc-v2, ctr, coredns, app, helm,
-	// website-operator, s3, etcd.
+	// kubelet, kube-proxy, containerd, containerd-shim-runc-v2, ctr, coredns, app. Of Ensure it also
+	// has helm, website-operator, s3 and etcd.
 	Bin string
 	// Images is the OCI archive with every image.
 	Images string
@@ -76,9 +80,16 @@ type Kit struct {
 // Path returns the path of a program of the kit.
 func (k Kit) Path(program string) string { return filepath.Join(k.Bin, program) }
 
-// Ensure returns the kit, building what the cache does not have. Progress goes
+// Ensure returns the whole kit, building what the cache does not have. Progress goes
 // to log, one line for each thing built.
-func Ensure(ctx context.Context, log io.Writer) (Kit, error) {
+func Ensure(ctx context.Context, log io.Writer) (Kit, error) { return ensure(ctx, log, modules()) }
+
+// EnsureClusters is Ensure for what clusters alone need. The rest takes minutes to compile.
+func EnsureClusters(ctx context.Context, log io.Writer) (Kit, error) {
+	return ensure(ctx, log, modules()[:clusterModules])
+}
+
+func ensure(ctx context.Context, log io.Writer, modules []module) (Kit, error) {
 	source, err := SourceDir()
 	if err != nil {
 		return Kit{}, err
@@ -90,7 +101,7 @@ func Ensure(ctx context.Context, log io.Writer) (Kit, error) {
 	store := store{dir: cache, log: log}
 	var programs []string
 	var keys []string
-	for _, m := range modules() {
+	for _, m := range modules {
 		dir := filepath.Join(source, m.name)
 		key, err := m.key(dir)
 		if err != nil {
@@ -111,7 +122,7 @@ func Ensure(ctx context.Context, log io.Writer) (Kit, error) {
 		return Kit{}, err
 	}
 	kit := Kit{Bin: bin}
-	images, err := store.entry(ctx, "images", hash(keys...), func(into string) error { return kit.writeImages(into) })
+	images, err := store.entry(ctx, "images", hash(keys[:clusterModules]...), func(into string) error { return kit.writeImages(into) })
 	if err != nil {
 		return Kit{}, fmt.Errorf("write images: %w", err)
 	}

@@ -55,7 +55,7 @@ func up(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	kit, err := artifact.Ensure(c.Context, os.Stderr)
+	kit, err := artifact.EnsureClusters(c.Context, os.Stderr)
 	if err != nil {
 		return err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"regexp"
 
@@ -30,8 +31,12 @@ func corpusCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
+			kit, err := artifact.Ensure(c.Context, os.Stderr)
+			if err != nil {
+				return err
+			}
 			o := corpus.Options{Kind: c.String("kind"), Skerry: skerry, Testenv: testenv, Kubectl: kubectl,
-				Image: artifact.AppImage, Helm: filepath.Join(filepath.Dir(kubectl), "helm"),
+				Image: artifact.AppImage, Helm: kit.Path("helm"),
 				Workers: c.Int("workers"), Limit: c.Duration("limit"), Out: c.App.Writer, Log: c.App.ErrWriter}
 			for flag, path := range map[string]*string{"units": &o.Units, "summary": &o.Summary} {
 				if *path, err = filepath.Abs(c.String(flag)); err != nil {

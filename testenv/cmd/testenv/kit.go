@@ -13,9 +13,14 @@ import (
 func buildCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "build",
-		Usage: "build what clusters are made of, as far as the cache does not have it",
+		Usage: "build what clusters are made of and what tests use beside them, as far as the cache does not have it",
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "clusters", Usage: "only what clusters are made of"}},
 		Action: func(c *cli.Context) error {
-			_, err := artifact.Ensure(c.Context, os.Stderr)
+			ensure := artifact.Ensure
+			if c.Bool("clusters") {
+				ensure = artifact.EnsureClusters
+			}
+			_, err := ensure(c.Context, os.Stderr)
 			return err
 		},
 	}

@@ -39,7 +39,7 @@ func startCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			kit, err := artifact.Ensure(c.Context, os.Stderr)
+			kit, err := artifact.EnsureClusters(c.Context, os.Stderr)
 			if err != nil {
 				return err
 			}

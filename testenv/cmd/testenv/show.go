@@ -25,7 +25,7 @@ func programs(c *cli.Context) (skerry, testenv, kubectl string, err error) {
 	if testenv, err = os.Executable(); err != nil {
 		return "", "", "", err
 	}
-	kit, err := artifact.Ensure(c.Context, os.Stderr)
+	kit, err := artifact.EnsureClusters(c.Context, os.Stderr)
 	if err != nil {
 		return "", "", "", err
 	}
