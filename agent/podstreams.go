@@ -1,7 +1,10 @@
 package agent
 
 import (
+	"io"
+
 	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/spool"
 	"skerry.dev/skerry/agent/streams"
 	"skerry.dev/skerry/agent/view"
 	"skerry.dev/skerry/tunnel"
@@ -10,6 +13,7 @@ import (
 
 // streams returns what serves the streams that the parent opens into Pods.
 func (a *agent) streams() tunnel.StreamHandler {
+	ahead := &spool.Limits{Memory: 64 << 10, Disk: 64 << 20, All: 256 << 20}
 	cfg := streams.Config{Pods: a.observer, Log: a.Log}
 	if a.audit != nil {
 		cfg.Audit = a.audit.Note
@@ -23,6 +27,7 @@ func (a *agent) streams() tunnel.StreamHandler {
 			MayDebug: func(space string, spec, containers []byte) error {
 				return a.permission.Policy().Debug(space, spec, containers)
 			},
+			Ahead: func(conn io.ReadWriteCloser) io.ReadWriteCloser { return spool.New(conn, ahead) },
 		}, a.allowsStream
 		cfg.View = &view.Site{Client: a.clients.For, Records: a.inventory, Pods: a.observer}
 	case a.Children != nil:

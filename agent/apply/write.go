@@ -183,6 +183,12 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 	}
 	on.UID, on.Yield = t.record.UID, !t.policy.restores()
 	live, _, err := t.put(ctx, body, on)
+	if t.Key.Class() == store.ClassCRD && refusesVersions(err) {
+		if err := a.storeAnew(ctx, t); err != nil {
+			return err
+		}
+		live, _, err = t.put(ctx, body, target.Applying{UID: on.UID, Yield: on.Yield})
+	}
 	if apierrors.IsInvalid(err) && t.madeAnew() {
 		return a.supersede(ctx, t, err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 
@@ -24,6 +25,9 @@ type Site struct {
 	// MayDebug refuses containers that a space adds to a Pod with this spec; nil leaves that to the
 	// cluster.
 	MayDebug func(space string, spec, containers []byte) error
+	// Ahead returns a connection whose output is read before the link takes it, for commands: what
+	// the site's API has not been read of when they end is lost. Nil reads at the speed of the link.
+	Ahead func(io.ReadWriteCloser) io.ReadWriteCloser
 }
 
 var namespaces = target.Resource{Version: "v1", Plural: "namespaces"}
@@ -87,6 +91,10 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 	}
 	resp.Header.Del(exchange.HeaderSite) // which an API server has no word in
 	if resp.StatusCode == http.StatusSwitchingProtocols {
+		conn, ok := resp.Body.(io.ReadWriteCloser)
+		if ok && s.Ahead != nil && (r.Verb == exchange.Exec || r.Verb == exchange.Attach) {
+			resp.Body = s.Ahead(conn)
+		}
 		context.AfterFunc(ctx, func() { resp.Body.Close() })
 	}
 	return resp, nil

@@ -24,6 +24,8 @@ type link struct {
 	hosts map[netip.Addr]string
 	rules atomic.Pointer[Rules]
 
+	free map[way]time.Time // when the packets before have passed, of a way with a rate; of run alone
+
 	mu     sync.Mutex
 	flight flight
 	wake   chan struct{} // an earlier packet than all others was added
@@ -52,7 +54,7 @@ func openTUN(name string) (*os.File, error) {
 }
 
 func newLink(tun *os.File, hosts map[netip.Addr]string) *link {
-	l := &link{tun: tun, hosts: hosts, wake: make(chan struct{}, 1)}
+	l := &link{tun: tun, hosts: hosts, free: map[way]time.Time{}, wake: make(chan struct{}, 1)}
 	l.rules.Store(&Rules{})
 	return l
 }
@@ -76,7 +78,13 @@ func (l *link) run(ctx context.Context) error {
 		if err != nil {
 			continue // not of this network: dropped
 		}
-		delay, lost := (*l.rules.Load()).fate(from, to, n, packet[9], rand.Float64)
+		rules := *l.rules.Load()
+		delay, lost := rules.fate(from, to, n, packet[9], rand.Float64)
+		if rate := rules.rate(from, to); rate > 0 && !lost {
+			var waits time.Duration
+			waits, lost = l.paced(from, to, n, rate, time.Now())
+			delay += waits
+		}
 		switch {
 		case lost:
 		case delay <= 0:
@@ -85,6 +93,27 @@ func (l *link) run(ctx context.Context) error {
 			l.launch(append([]byte(nil), packet...), time.Now().Add(delay))
 		}
 	}
+}
+
+// way is one way between two hosts.
+type way struct{ from, to string }
+
+// maxQueue is for how long a packet may wait for those before it; what would wait longer is lost.
+const maxQueue = 250 * time.Millisecond
+
+// paced returns when a packet has passed a way with a rate, or that it is lost.
+func (l *link) paced(from, to string, size int, rate int64, now time.Time) (after time.Duration, lost bool) {
+	w := way{from, to}
+	begins := l.free[w]
+	if begins.Before(now) {
+		begins = now
+	}
+	ends := begins.Add(time.Duration(int64(size) * 8 * int64(time.Second) / rate))
+	if ends.Sub(now) > maxQueue {
+		return 0, true
+	}
+	l.free[w] = ends
+	return ends.Sub(now), false
 }
 
 var errForeign = errors.New("not an IPv4 packet")

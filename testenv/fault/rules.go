@@ -32,6 +32,8 @@ type Rule struct {
 	// MTU drops packets of more bytes than this without a word to their sender: a hole, as
 	// misconfigured tunnels have it.
 	MTU int `json:"mtu,omitempty"`
+	// Rate is how many bits a second pass, each way apart.
+	Rate int64 `json:"rate,omitempty"`
 	// UDP makes the rule one for UDP only, as a firewall has it that does not know QUIC.
 	UDP bool `json:"udp,omitempty"`
 }
@@ -73,6 +75,8 @@ func (r Rule) kind() string {
 		return "loss"
 	case r.MTU > 0:
 		return "mtu"
+	case r.Rate > 0:
+		return "rate"
 	}
 	return "delay"
 }
@@ -87,6 +91,8 @@ func (r Rule) String() string {
 		what = fmt.Sprintf("loss %g%%", r.Loss*100)
 	case "mtu":
 		what = fmt.Sprintf("nothing above %d bytes", r.MTU)
+	case "rate":
+		what = fmt.Sprintf("%g Mbit/s", float64(r.Rate)/1e6)
 	case "delay":
 		what = fmt.Sprintf("delay %s", r.Delay)
 		if r.Jitter > 0 {
@@ -115,6 +121,16 @@ func (r Rules) fate(from, to string, size int, protocol byte, random func() floa
 		}
 	}
 	return delay, false
+}
+
+// rate is the least rate that a packet between two hosts meets, in bits a second; 0 where there is none.
+func (r Rules) rate(from, to string) (least int64) {
+	for _, rule := range r {
+		if rule.Rate > 0 && rule.matches(from, to) && (least == 0 || rule.Rate < least) {
+			least = rule.Rate
+		}
+	}
+	return least
 }
 
 func (r Rule) matches(from, to string) bool {

@@ -6,6 +6,44 @@ import (
 	"time"
 )
 
+func TestRate(t *testing.T) {
+	rules := Rules{{Host: Everyone, Direction: Both, Rate: 8e6}, {Host: "a", Direction: Sent, Rate: 1e6}}
+	for _, c := range []struct {
+		from, to string
+		want     int64
+	}{{"a", "b", 1e6}, {"b", "a", 8e6}, {"b", "c", 8e6}} {
+		if got := rules.rate(c.from, c.to); got != c.want {
+			t.Errorf("from %s to %s: %d", c.from, c.to, got)
+		}
+	}
+	if got := (Rules{{Host: "a", Direction: Both, Delay: 1}}).rate("a", "b"); got != 0 {
+		t.Errorf("without a rate: %d", got)
+	}
+}
+
+// Packets of one way follow each other at the rate; what would wait for too long is lost.
+func TestPaced(t *testing.T) {
+	l, now := newLink(nil, nil), time.Unix(1000, 0)
+	for i, want := range []time.Duration{time.Millisecond, 2 * time.Millisecond} {
+		if after, lost := l.paced("a", "b", 1000, 8e6, now); lost || after != want {
+			t.Errorf("packet %d: after %s, lost %v", i, after, lost)
+		}
+	}
+	if after, lost := l.paced("b", "a", 1000, 8e6, now); lost || after != time.Millisecond {
+		t.Errorf("the other way: after %s, lost %v", after, lost)
+	}
+	lost, n := false, 0
+	for ; !lost && n < 1000; n++ {
+		_, lost = l.paced("a", "b", 1000, 8e6, now)
+	}
+	if want := int(maxQueue/time.Millisecond) - 1; n != want {
+		t.Errorf("packet %d is lost, not %d", n, want)
+	}
+	if after, lost := l.paced("a", "b", 1000, 8e6, now.Add(time.Hour)); lost || after != time.Millisecond {
+		t.Errorf("an hour later: after %s, lost %v", after, lost)
+	}
+}
+
 func TestFate(t *testing.T) {
 	half := func() float64 { return 0.5 }
 	for _, test := range []struct {

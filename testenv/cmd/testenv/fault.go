@@ -70,6 +70,19 @@ func faultCommands() []*cli.Command {
 			},
 		},
 		{
+			Name:      "rate",
+			Usage:     "let no more pass in a second than this, each way, as in 8mbit",
+			ArgsUsage: "NAME MEGABITS [--host HOST] [--one-way]",
+			Flags:     []cli.Flag{host, oneWay},
+			Action: func(c *cli.Context) error {
+				rate, err := strconv.ParseFloat(strings.TrimSuffix(c.Args().Get(1), "mbit"), 64)
+				if err != nil || rate <= 0 {
+					return fmt.Errorf("rate %q: want megabits above 0, as in 8mbit", c.Args().Get(1))
+				}
+				return set(c, fault.Rule{Rate: int64(rate * 1e6)})
+			},
+		},
+		{
 			Name:      "mtu",
 			Usage:     "drop packets of more bytes than this in silence: a hole",
 			ArgsUsage: "NAME BYTES [--host HOST] [--one-way]",
