@@ -59,14 +59,16 @@ func otherwise(err error) string {
 }
 
 // reachedBy lists HOST:PORT addresses that the center is reached by, the best one for other
-// machines first.
+// machines first: what it was told, else where it listens. One that listens on all addresses is
+// reached by that of the machine's default route.
 func reachedBy(bound net.Addr, cfg Config) []string {
 	host, port, _ := net.SplitHostPort(bound.String())
-	var hosts []string
+	hosts := slices.Clone(cfg.Advertise)
 	if unspecified(bound) {
-		hosts = append(hosts, cfg.Advertise...)
-	} else {
-		hosts = append(append(hosts, host), cfg.Advertise...)
+		host = routeAddress(bound)
+	}
+	if host != "" {
+		hosts = append(hosts, host)
 	}
 	hosts = append(hosts, "127.0.0.1", "localhost", "::1")
 	if name, err := os.Hostname(); err == nil {
@@ -79,6 +81,17 @@ func reachedBy(bound net.Addr, cfg Config) []string {
 		}
 	}
 	return out
+}
+
+// routeAddress is the address of this machine's default route, empty where it has none. It is the one
+// by which other replicas reach it, too.
+func routeAddress(bound net.Addr) string {
+	address, err := replicaAddress("", bound)
+	if err != nil {
+		return ""
+	}
+	host, _, _ := net.SplitHostPort(address)
+	return host
 }
 
 // unspecified reports whether an address means all of the machine's.

@@ -82,7 +82,7 @@ func Command(usage func(format string, args ...any) error) *cli.Command {
 	}
 	set := &cli.StringSliceFlag{
 		Name:  "set",
-		Usage: "KEY=VALUE for the service's file in /etc/skerry, as its flags are called",
+		Usage: "KEY=VALUE for the service's file in /etc/skerry, as its flags are called; again for a list",
 	}
 	parent := func(required bool) cli.Flag {
 		return &cli.StringSliceFlag{Name: "parent", Required: required, Usage: "https://HOST:PORT of the center to join"}
