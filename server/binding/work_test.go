@@ -320,9 +320,13 @@ func (l *leader) cohortFacts(c Cohort, reported Ref) Facts {
 	return f
 }
 
+// silent reports whether a target has no session.
+func (l *leader) silent(t TargetID) bool { return l.w.sites[t] == nil || l.w.sites[t].cut }
+
 // fill says what is known of the targets.
 func (l *leader) fill(f *Facts, r Record, reported Ref, members []*thingRow, w wish, hooks uint8) {
 	v := l.view()
+	l.decides = f
 	f.Now, f.Timeout = l.w.now, timeout
 	try := uint64(w.kind)*31 + uint64(w.names)*1031 + uint64(w.count)*100003
 	f.Once = f.BreakFirst
@@ -332,7 +336,7 @@ func (l *leader) fill(f *Facts, r Record, reported Ref, members []*thingRow, w w
 	}
 	for i := range v.targets {
 		if t := &v.targets[i]; t.id != 0 {
-			known := Target{ID: t.id, Leave: t.leave, Try: try + t.touched*104729, Fence: l.fence(t.id, f.Once)}
+			known := Target{ID: t.id, Leave: t.leave, Away: l.silent(t.id), Try: try + t.touched*104729, Fence: l.fence(t.id, f.Once)}
 			if !l.w.dead(t.id) {
 				known.Hooks, known.Hook = hooks, l.hookState(reported, r, t.id)
 			}

@@ -149,7 +149,7 @@ func (d *Delivery) want(l *look, wish binding.Wish, wanted []string, gone []stri
 		if t == nil || t.UID != is.UID {
 			continue
 		}
-		known := binding.Target{ID: id, Try: connected(l.record, id, t, try(t)), Fence: d.fenceOf(l, t)}
+		known := binding.Target{ID: id, Away: !t.Connected, Try: connected(l.record, id, t, try(t)), Fence: d.fenceOf(l, t)}
 		d.hook(l, t, &known)
 		switch {
 		case t.Emptied, slices.Contains(gone, is.Name):

@@ -24,7 +24,6 @@ func (d *Delivery) passingWords(
 ) []notice {
 	d.catalog.Lock()
 	defer d.catalog.Unlock()
-	on := placement.Join(d.catalog.Names(next.Here()))
 	reason, event, message := "", "", ""
 	waiting := binding.Waits(next.Record, l.facts)
 	if l.strands != 0 {
@@ -39,8 +38,8 @@ func (d *Delivery) passingWords(
 		case binding.WaitChange:
 			if reason == "" {
 				reason, event = "ReadyTimeout", "MoveGivenUp"
-				message = fmt.Sprintf("kept on %s instead of %s: %s: %s. It is tried again when the objects, the wish or "+
-					"the targets change", on, l.names[w.Target], l.names[w.Target], l.notReady[w.Target])
+				message = fmt.Sprintf("%s instead of %s: %s: %s. It is tried again when the objects, the wish or "+
+					"the targets change", l.keptWhere(next.Record), l.names[w.Target], l.names[w.Target], l.notReady[w.Target])
 			}
 		}
 	}
