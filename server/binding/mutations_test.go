@@ -243,6 +243,22 @@ var mutations = []mutation{
 		"case s.stopped && w.alone(want.uid):", "case false:", propOnce,
 	},
 	{
+		"what has begun is silent, and so not begun", "work_test.go",
+		"!says.Counts(t) || c.uid != m.uid || !c.ended", "says.Counts(t) && c.uid == m.uid && !c.ended", propBegun,
+	},
+	{
+		"what has begun moves as anything else", "pairs.go",
+		"case known.Pinned:\n", "case false:\n", propBegun,
+	},
+	{
+		"what has begun is left when another one is ready", "pairs.go",
+		"!s.pinned(t) && !s.facts.away(s.Places[i].Target)", "!s.facts.away(s.Places[i].Target)", propBegun,
+	},
+	{
+		"what has begun is taken back beside what it was to replace", "pairs.go",
+		"return t.Dispensable && !t.Pinned", "return t.Dispensable", propBegun,
+	},
+	{
 		"what breaks first leaves for a target that is away", "pairs.go",
 		" && !s.facts.away(next) && s.released(i)", " && s.released(i)", propReach,
 	},

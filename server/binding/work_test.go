@@ -340,6 +340,7 @@ func (l *leader) fill(f *Facts, r Record, reported Ref, members []*thingRow, w w
 			if !l.w.dead(t.id) {
 				known.Hooks, known.Hook = hooks, l.hookState(reported, r, t.id)
 			}
+			known.Pinned = known.Fence != RunsNot && l.begun(r, reported, t.id, members)
 			f.Targets = append(f.Targets, known)
 		}
 	}
@@ -348,6 +349,17 @@ func (l *leader) fill(f *Facts, r Record, reported Ref, members []*thingRow, w w
 	for _, t := range f.Targets {
 		l.w.check.counted(l, t, r, members)
 	}
+}
+
+// begun reports whether something of a record may have begun on a target that must run to its end there:
+// the target says so, or has said nothing since it got it.
+func (l *leader) begun(r Record, reported Ref, t TargetID, members []*thingRow) bool {
+	says := reports{l, reported, members}
+	return r.Has(t) && slices.ContainsFunc(members, func(m *thingRow) bool {
+		i := slices.IndexFunc(l.view().things[:], func(o thingRow) bool { return o.uid == m.uid })
+		c := l.inbox[t].has[i]
+		return m.runs && (!says.Counts(t) || c.uid != m.uid || !c.ended)
+	})
 }
 
 // fence is what counts instead of the word of a target that is away.

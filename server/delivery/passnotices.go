@@ -32,6 +32,10 @@ func (d *Delivery) passingWords(
 	for _, w := range waiting {
 		switch w.For {
 		case binding.WaitVolume:
+			if phase, text := l.held(w.Target); phase != placement.VolumeWouldStay {
+				reason, message = string(phase), text
+				break
+			}
 			reason, event = string(placement.VolumeWouldStay), string(placement.VolumeWouldStay)
 			message = "its volume would be left behind on " + l.names[w.Target] + "; to keep it there for good set the " +
 				"label " + v1alpha1.LabelTarget + "=" + l.names[w.Target]
@@ -51,7 +55,7 @@ func (d *Delivery) passingWords(
 		delete(d.catalog.Passes, seq)
 	} else {
 		d.catalog.Passes[seq] = catalog.PassWords{Reason: reason, Why: message,
-			Move: d.passMove(g, l, next, members, message)}
+			Move: d.passMove(g, l, next, members, reason, message)}
 	}
 	if was.Reason == reason {
 		return nil
@@ -76,7 +80,7 @@ func (d *Delivery) passMove(
 	l *look,
 	next binding.Cohort,
 	members []*catalog.Object,
-	why string,
+	reason, why string,
 ) placement.Moving {
 	m := placement.Moving{Key: members[0].Key(), From: placement.Union(d.catalog.Names(next.Here()), l.awayLeft()),
 		To: d.catalog.Names(l.facts.Wanted), Since: since(next.Record), Phase: placement.Waiting, Message: why}
@@ -84,7 +88,7 @@ func (d *Delivery) passMove(
 	case len(next.GaveUp) > 0:
 		m.Phase = placement.GivenUp
 	case why != "":
-		m.Phase = placement.VolumeWouldStay
+		m.Phase = placement.Phase(reason)
 	}
 	to := "what decides about it now"
 	if g != nil {

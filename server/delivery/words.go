@@ -35,8 +35,8 @@ func (p *plan) step(d *Delivery, next binding.Record) placement.Step {
 	if f.Suspended {
 		return say(placement.Suspended, "spec.suspend holds the decision as it is")
 	}
-	if message := p.stranded(next); message != "" {
-		return say(placement.VolumeWouldStay, "%s", message)
+	if phase, message := p.stranded(next); message != "" {
+		return say(phase, "%s", message)
 	}
 	if p.unseen != "" {
 		return say(placement.Waiting, "%s", p.unseen)
@@ -254,21 +254,33 @@ func (p *plan) said(d *Delivery) string {
 	return ""
 }
 
-// stranded explains why a unit does not leave a target: a volume would be left behind.
-func (p *plan) stranded(next binding.Record) string {
+// stranded explains why a unit does not leave a target.
+func (p *plan) stranded(next binding.Record) (placement.Phase, string) {
 	for _, w := range append(binding.Waits(next, p.look.facts),
 		binding.Wait{For: binding.WaitVolume, Target: p.look.strands}) {
-		if w.For != binding.WaitVolume || !next.Has(w.Target) {
-			continue
+		if w.For == binding.WaitVolume && next.Has(w.Target) {
+			return p.look.held(w.Target)
 		}
-		volumes := p.look.volumes[w.Target]
-		if more := len(volumes) - 3; more > 0 {
-			volumes = append(slices.Clone(volumes[:3]), fmt.Sprintf("%d more", more))
-		}
-		return fmt.Sprintf("%s would be left behind on %s; to let the rest move, pin it and the workload that uses it "+
-			"with the label skerry.dev/target=%[2]s", strings.Join(volumes, ", "), p.look.names[w.Target])
 	}
-	return ""
+	return "", ""
+}
+
+// held says what keeps a record on a target: a volume that would be left behind, or what runs to its end.
+func (l *look) held(t binding.TargetID) (placement.Phase, string) {
+	if volumes := l.volumes[t]; len(volumes) > 0 {
+		return placement.VolumeWouldStay, fmt.Sprintf("%s would be left behind on %s; to let the rest move, pin it and "+
+			"the workload that uses it with the label skerry.dev/target=%[2]s", three(volumes), l.names[t])
+	}
+	return placement.JobRunning, fmt.Sprintf("waits for the end of %s on %s, which has begun there and must run once; "+
+		"to move at once, delete it", three(l.begun[t]), l.names[t])
+}
+
+// three names the first of a list.
+func three(list []string) string {
+	if more := len(list) - 3; more > 0 {
+		list = append(slices.Clone(list[:3]), fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(list, ", ")
 }
 
 // without returns the names of a that are not in b.
