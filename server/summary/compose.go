@@ -76,6 +76,9 @@ func mergeAll(at placement.Located, reports []*store.Report) (map[string]any, er
 	if merged == nil {
 		merged = map[string]any{}
 	}
+	if folded {
+		nameDiffering(at, reports, merged)
+	}
 	return merged, nil
 }
 

@@ -53,7 +53,7 @@ func TestWhatIsOnNoTargetShowsNoStatusOfATarget(t *testing.T) {
 
 	c.storedWith(web, "Deployment", "", running, "skerry")
 	c.eventually("the Deployment", func() bool { return c.status(web)["replicas"] == nil })
-	if is := byType(c.status(web)["conditions"]); len(is) != 1 || is[v1alpha1.ConditionObjectScheduled] == nil {
+	if is := byType(ours, c.status(web)["conditions"]); len(is) != 1 || is[v1alpha1.ConditionObjectScheduled] == nil {
 		t.Errorf("conditions: %v", is)
 	}
 	time.Sleep(20 * time.Millisecond) // a write that should not come
