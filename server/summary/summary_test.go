@@ -96,7 +96,9 @@ func TestARefusalIsAConditionAndOneEvent(t *testing.T) {
 	}
 	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":3}`)})
 	c.says("b", web, refusal)
-	find := func() map[string]any { return byType(ours, c.status(web)["conditions"])[v1alpha1.ConditionObjectSynced] }
+	find := func() map[string]any {
+		return byType(ours, c.status(web)["conditions"])[v1alpha1.ConditionObjectSynced]
+	}
 	c.eventually("the condition", func() bool {
 		f := find()
 		return f["status"] == "False" && f["reason"] == "QuotaExceeded" &&

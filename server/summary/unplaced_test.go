@@ -47,6 +47,9 @@ func TestWhatIsOnNoTargetShowsNoStatusOfATarget(t *testing.T) {
 	c.storedWith(key("apps", "deployments", "imported"), "Deployment", "", kept[key("apps", "deployments", "imported")], "skerry-cli")
 	c.storedWith(key("example.com", "things", "theirs"), "Thing", "", kept[key("example.com", "things", "theirs")], "skerry", "operator")
 	c.eventually("the claim", func() bool { return c.status(claim)["phase"] == "Pending" })
+	if is := byType(ours, c.status(claim)["conditions"])[v1alpha1.ConditionObjectScheduled]; is["reason"] != "NoTarget" {
+		t.Errorf("the claim says %v", is)
+	}
 	if c.status(web)["readyReplicas"] == nil {
 		t.Error("what a target is named for has lost its status")
 	}
