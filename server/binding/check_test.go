@@ -16,6 +16,8 @@ const (
 	propWished     = "nothing is made that nobody wished"
 	propReports    = "reports from before joining never count"
 	propOnce       = "able to run at most once"
+	propBegun      = "what has begun and must run once is taken away nowhere before its end"
+	propReach      = "nothing is taken away for a target that is away"
 	propFence      = "not started elsewhere while it may run on a target that was away"
 	propEnded      = "what has run to its end is made nowhere"
 	propDeposed    = "deposed writes are void"
@@ -180,6 +182,8 @@ func (c *checker) decided(before *state, e event, i int, was, now uint64, by *at
 	t, f := &e.things[i], &c.fates[i]
 	r := c.x.Of(t.uid, t.stamp)
 	c.fenced(t, i, was, now, by, r)
+	c.reachable(e, before, was&^now, by, r, says)
+	c.runsOn(e, i, was&^now, by, r, says)
 	switch {
 	case e.what == ofThing && was == 0: // the first place of an object that was nowhere
 	case e.what == ofBinding && r == (Ref{Unit: e.unit}), e.what == ofCohort && r == (Ref{Cohort: e.seq}):
@@ -196,7 +200,7 @@ func (c *checker) decided(before *state, e event, i int, was, now uint64, by *at
 	if old := by.view.thing(t.uid); now&^was != 0 && old != nil && old.ended {
 		breaks(propEnded, "%s", says)
 	}
-	if c.excused(e.state, t, r) || c.excused(by.view, t, r) || c.breaks(e.state, by, r) || c.breaks(by.view, by, r) {
+	if t.ended || c.excused(e.state, t, r) || c.excused(by.view, t, r) || c.breaks(e.state, by, r) || c.breaks(by.view, by, r) {
 		return
 	}
 	lost := was &^ now & f.ready

@@ -53,6 +53,8 @@ type Target struct {
 	Leave Leave
 	// Pinned: a volume would be left behind there.
 	Pinned bool
+	// Away: it has no session, and may not learn of anything. Nothing is taken away elsewhere for its sake.
+	Away bool
 	// Fence is whether what must not run twice may still run there although the target is away.
 	Fence Fence
 	// Hooks is how many hooks are to run before it is left; zero where it is left without. Hook is what
@@ -119,6 +121,15 @@ func (f *Facts) state(t TargetID) State {
 	known, _ := f.target(t)
 	return known.State
 }
+
+// away reports whether a target cannot learn now that something is to come to it.
+func (f *Facts) away(t TargetID) bool {
+	known, _ := f.target(t)
+	return known.Away
+}
+
+// serves reports whether a target is ready and heard, so that another one can be left for it.
+func (f *Facts) serves(t TargetID) bool { return f.state(t) == Ready && !f.away(t) }
 
 // fenced reports whether a target is away on which something may run that must not run twice.
 func (f *Facts) fenced(t TargetID) bool {

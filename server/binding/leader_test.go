@@ -25,6 +25,7 @@ type leader struct {
 	pending   *attempt
 	open      bool
 	unneeded  map[any]int64 // records that nothing needs, and since when
+	decides   *Facts        // of the last step that was thought of
 }
 
 // attempt is a write on its way to the store.
@@ -37,6 +38,7 @@ type attempt struct {
 	dead    uint64 // targets whose lease had ended
 	members int    // of the record that it writes
 	away    uint64 // targets that had no session when it was issued
+	facts   *Facts // of the step that it takes
 	expires int64
 	landed  bool
 	ok      bool
@@ -107,7 +109,7 @@ func (l *leader) catchUp(n int) {
 func (l *leader) issue(what string, run func() bool) {
 	l.w.tale("leader %d issues %s", l.era, what)
 	l.pending = &attempt{what: what, by: l, view: l.view(), on: feeds(l.view(), l.x), know: l.knows(), away: l.away(),
-		dead: l.w.deadOnes(), run: run}
+		facts: l.decides, dead: l.w.deadOnes(), run: run}
 }
 
 // away are the targets that have no session, as bits.

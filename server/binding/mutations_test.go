@@ -40,8 +40,7 @@ var mutations = []mutation{
 	},
 	{
 		"what has come leaves while another one is waited for", "pairs.go",
-		"case found && s.first:\n\t\t\tif !s.crowded(p.Target, false) && s.released(i) {",
-		"case found && s.first:\n\t\t\tif s.released(i) {", propLease,
+		"if !s.crowded(p.Target, false) && !s.facts.away(next)", "if !s.facts.away(next)", propLease,
 	},
 	{
 		"what came last and exists once is not marked before it is left", "next.go",
@@ -244,8 +243,46 @@ var mutations = []mutation{
 		"case s.stopped && w.alone(want.uid):", "case false:", propOnce,
 	},
 	{
+		"what has begun is silent, and so not begun", "work_test.go",
+		"!says.Counts(t) || c.uid != m.uid || !c.ended", "says.Counts(t) && c.uid == m.uid && !c.ended", propBegun,
+	},
+	{
+		"what has begun moves as anything else", "pairs.go",
+		"case known.Pinned:\n", "case false:\n", propBegun,
+	},
+	{
+		"what has begun is left when another one is ready", "pairs.go",
+		"!s.pinned(t) && !s.facts.away(s.Places[i].Target)", "!s.facts.away(s.Places[i].Target)", propBegun,
+	},
+	{
+		"what has begun is taken back beside what it was to replace", "pairs.go",
+		"return t.Dispensable && !t.Pinned", "return t.Dispensable", propBegun,
+	},
+	{
+		"what breaks first leaves for a target that is away", "pairs.go",
+		" && !s.facts.away(next) && s.released(i)", " && s.released(i)", propReach,
+	},
+	{
+		"a target is left for one that was ready before it went away", "pairs.go",
+		" && !s.facts.away(s.Places[i].Target) &&", " &&", propReach,
+	},
+	{
+		"a target that went away covers another one", "places.go",
+		"s.want.has(p.Target) && s.facts.serves(p.Target) {", "s.want.has(p.Target) && s.facts.state(p.Target) == Ready {",
+		propReach,
+	},
+	{
+		"what was left first goes on to a target that went away", "pairs.go",
+		"case gone && found && s.facts.away(next) && p.For == 0 &&", "case false && p.For == 0 &&", propSilent,
+	},
+	{
+		"a target that was given up is empty because it is silent", "pairs.go",
+		"gone := s.facts.state(p.Target) == Absent", "gone := s.facts.state(p.Target) == Absent || s.facts.away(p.Target)",
+		propSilent,
+	},
+	{
 		"a target is left before its hook has ended", "pairs.go",
-		"!s.pinned(t) && s.released(old)", "!s.pinned(t)", propHook,
+		"s.facts.away(s.Places[i].Target) && s.released(old)", "s.facts.away(s.Places[i].Target)", propHook,
 	},
 	{
 		"what breaks first waits for no hook", "pairs.go",
@@ -294,6 +331,7 @@ var directed = map[string]string{
 	propAim:     "TestACohortAims",
 	propForget:  "TestADeletedCohortDecidesNothing",
 	propLeave:   "TestNothingJoinsATargetThatMustBeLeft",
+	propSilent:  "Test(SilenceIsNotAbsence|AMoveToASilentTargetTakesNothingAway)",
 	propTries:   "TestASwapThatBlocksItselfGoesBack",
 	propLease:   "Test(ALease|WhatExistsOnce|WhatCameLast|WhatWasToCome).*",
 }

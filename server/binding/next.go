@@ -221,6 +221,9 @@ func (s *step) comeBack() {
 			s.fresh = append(s.fresh, t)
 		}
 	}
+	slices.SortStableFunc(s.fresh, func(a, b TargetID) int {
+		return int(bit(s.facts.away(a))) - int(bit(s.facts.away(b)))
+	})
 }
 
 // mark says of each place why it ends.

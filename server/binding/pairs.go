@@ -30,7 +30,7 @@ func (s *step) arrived(i, old int, beside bool) {
 		s.settle(&s.Places[i])
 		return
 	}
-	if t := s.Places[old].Target; !s.pinned(t) && s.released(old) {
+	if t := s.Places[old].Target; !s.pinned(t) && !s.facts.away(s.Places[i].Target) && s.released(old) {
 		s.settle(&s.Places[i])
 		s.leave(old, s.why(t))
 	}
@@ -96,6 +96,10 @@ func (s *step) absent() {
 		case s.lingers(p.Target) && (found || p.Leaving != Evicted):
 		case gone && found && s.crowded(p.Target, true):
 			s.leaveAway()
+		case gone && found && s.facts.away(next) && s.free(p.For):
+			s.place(i, Place{Target: p.For})
+		case gone && found && s.facts.away(next) && p.For == 0 && s.facts.returns(p.Target):
+			s.returnOn(p)
 		case gone && found:
 			s.place(i, s.joining(next, s.returnTo(*p)))
 		case gone && s.free(p.For):
@@ -175,7 +179,7 @@ func (s *step) replace() {
 		switch {
 		case known.Pinned:
 		case found && s.first:
-			if !s.crowded(p.Target, false) && s.released(i) {
+			if !s.crowded(p.Target, false) && !s.facts.away(next) && s.released(i) {
 				s.takeOff(i)
 			}
 		case found:

@@ -122,10 +122,10 @@ func (s *step) spares() int {
 	return n
 }
 
-// covered reports whether a wanted target is ready.
+// covered reports whether a wanted target is ready, and heard.
 func (s *step) covered() bool {
 	for _, p := range s.Places {
-		if p.Target != 0 && !p.Off && s.want.has(p.Target) && s.facts.state(p.Target) == Ready {
+		if p.Target != 0 && !p.Off && s.want.has(p.Target) && s.facts.serves(p.Target) {
 			return true
 		}
 	}

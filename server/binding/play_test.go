@@ -314,7 +314,8 @@ func (w *world) object(arg, i int) {
 
 // create makes an object: through the leader, whose admission stamps it, or through a follower.
 func (w *world) create(arg, i int) {
-	t := thingRow{uid: ObjectID(w.uid("o")), version: 1, once: arg%4 == 0, leased: arg%4 == 1}
+	t := thingRow{uid: ObjectID(w.uid("o")), version: 1, once: arg%4 == 0, leased: arg%4 == 1,
+		runs: arg/7%4 == 0}
 	if arg/4%3 == 0 {
 		t.own = uint8(1 + arg/12%slots)
 	}

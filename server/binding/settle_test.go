@@ -64,6 +64,7 @@ func (w *world) restUntil(rounds, flips int, property string) {
 	for n := 0; quiet < rounds; n++ {
 		rev := w.head().rev
 		w.round()
+		w.endAll()
 		w.tick(400)
 		if quiet++; w.head().rev != rev {
 			quiet = 0

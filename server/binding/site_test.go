@@ -137,7 +137,7 @@ func (w *world) hear(s *site) {
 // finish ends a Job in a cluster.
 func (w *world) finish(s *site, i int) {
 	t := w.head().thing(s.has[i].uid)
-	if c := &s.has[i]; t != nil && t.once && c.ready {
+	if c := &s.has[i]; t != nil && (t.once || t.runs) && c.ready {
 		c.ended = true
 	}
 }

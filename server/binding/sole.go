@@ -17,7 +17,7 @@ func (s *step) single(before Record) {
 		return
 	}
 	had, target := before.Soles(), s.Places[to].Target
-	arrived := s.first || slices.Contains(had, target) && s.facts.state(target) == Ready
+	arrived := s.first || slices.Contains(had, target) && s.facts.serves(target)
 	for i := range s.Places {
 		p := &s.Places[i]
 		p.Sole = i == to || p.Sole && (!arrived || s.held(*p)) && slices.Contains(had, p.Target)
@@ -77,6 +77,6 @@ func (s *step) mayLose(p Place) bool {
 		return true
 	}
 	return slices.ContainsFunc(s.Places, func(o Place) bool {
-		return o.Target != p.Target && o.Sole && !o.Off && s.want.has(o.Target) && s.facts.state(o.Target) == Ready
+		return o.Target != p.Target && o.Sole && !o.Off && s.want.has(o.Target) && s.facts.serves(o.Target)
 	})
 }

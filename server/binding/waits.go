@@ -31,6 +31,8 @@ const (
 	WaitChange
 	// WaitSuspend: a person holds the record as it is.
 	WaitSuspend
+	// WaitHeard: Target has no session, and nothing is taken away at Instead before it has.
+	WaitHeard
 	// WaitHook: a hook is run before Target is left. Until is when the next attempt begins, zero while
 	// one is under way.
 	WaitHook
@@ -64,14 +66,34 @@ func Waits(r Record, f Facts) (out []Wait) {
 			}
 			out = append(out, w)
 		case p.For != 0 && t.State == Ready && r.runs(p.For, f):
+		case p.For != 0 && t.State == Ready && t.Away:
+			out = append(out, Wait{WaitHeard, p.Target, p.For, 0})
 		case p.For != 0:
 			out = append(out, Wait{WaitReady, p.Target, p.For, until(p)})
 		case p.Leaving == Withdrawn || p.Leaving == Drained && !r.replaced(p.Target):
 			out = append(out, Wait{For: WaitCover, Target: p.Target})
 		}
 	}
+	out = append(out, r.unheard(f)...)
 	for _, g := range r.GaveUp {
 		out = append(out, Wait{For: WaitChange, Target: g.Target})
+	}
+	return out
+}
+
+// unheard returns the wanted targets without a place that have no session, where something is kept that is
+// not wanted.
+func (r Record) unheard(f Facts) (out []Wait) {
+	kept := slices.IndexFunc(r.Places, func(p Place) bool { return !p.Off && !slices.Contains(f.Wanted, p.Target) })
+	if kept < 0 || f.Wish != Somewhere || f.Suspended {
+		return nil
+	}
+	places := find(r.Places)
+	for _, t := range f.Wanted {
+		gaveUp := slices.ContainsFunc(r.GaveUp, func(g GaveUp) bool { return g.Target == t })
+		if places.of(t) < 0 && f.away(t) && !gaveUp {
+			out = append(out, Wait{For: WaitHeard, Target: t, Instead: r.Places[kept].Target})
+		}
 	}
 	return out
 }

@@ -320,9 +320,13 @@ func (l *leader) cohortFacts(c Cohort, reported Ref) Facts {
 	return f
 }
 
+// silent reports whether a target has no session.
+func (l *leader) silent(t TargetID) bool { return l.w.sites[t] == nil || l.w.sites[t].cut }
+
 // fill says what is known of the targets.
 func (l *leader) fill(f *Facts, r Record, reported Ref, members []*thingRow, w wish, hooks uint8) {
 	v := l.view()
+	l.decides = f
 	f.Now, f.Timeout = l.w.now, timeout
 	try := uint64(w.kind)*31 + uint64(w.names)*1031 + uint64(w.count)*100003
 	f.Once = f.BreakFirst
@@ -332,10 +336,11 @@ func (l *leader) fill(f *Facts, r Record, reported Ref, members []*thingRow, w w
 	}
 	for i := range v.targets {
 		if t := &v.targets[i]; t.id != 0 {
-			known := Target{ID: t.id, Leave: t.leave, Try: try + t.touched*104729, Fence: l.fence(t.id, f.Once)}
+			known := Target{ID: t.id, Leave: t.leave, Away: l.silent(t.id), Try: try + t.touched*104729, Fence: l.fence(t.id, f.Once)}
 			if !l.w.dead(t.id) {
 				known.Hooks, known.Hook = hooks, l.hookState(reported, r, t.id)
 			}
+			known.Pinned = known.Fence != RunsNot && l.begun(r, reported, t.id, members)
 			f.Targets = append(f.Targets, known)
 		}
 	}
@@ -344,6 +349,17 @@ func (l *leader) fill(f *Facts, r Record, reported Ref, members []*thingRow, w w
 	for _, t := range f.Targets {
 		l.w.check.counted(l, t, r, members)
 	}
+}
+
+// begun reports whether something of a record may have begun on a target that must run to its end there:
+// the target says so, or has said nothing since it got it.
+func (l *leader) begun(r Record, reported Ref, t TargetID, members []*thingRow) bool {
+	says := reports{l, reported, members}
+	return r.Has(t) && slices.ContainsFunc(members, func(m *thingRow) bool {
+		i := slices.IndexFunc(l.view().things[:], func(o thingRow) bool { return o.uid == m.uid })
+		c := l.inbox[t].has[i]
+		return m.runs && (!says.Counts(t) || c.uid != m.uid || !c.ended)
+	})
 }
 
 // fence is what counts instead of the word of a target that is away.

@@ -59,6 +59,7 @@ type thingRow struct {
 	stamp   UnitID
 	once    bool
 	leased  bool // it must not run twice because of a target that is away; else it moves as anything
+	runs    bool // it runs to its end once it has begun
 	ended   bool
 	version uint64
 	mod     int64

@@ -80,6 +80,20 @@ func (c *Catalog) WakeLeft(t binding.TargetID) {
 	}
 }
 
+// WakeAwaiting looks again at what waits for a target that has a session now. The lock must be held.
+func (c *Catalog) WakeAwaiting(target string) {
+	for r, m := range c.Moves {
+		if g := c.Group(r); g != nil && slices.Contains(m.To, target) {
+			c.Enqueue(g)
+		}
+	}
+	for _, open := range c.Records.Open {
+		for co := range open {
+			c.Groups.Add(CohortRef(co.Space, co.Seq))
+		}
+	}
+}
+
 // unstable reports whether a target was lost several times, and is not trusted yet with anything new.
 func unstable(obj map[string]any) bool {
 	for c := range fields.Maps(obj, "status", "conditions") {

@@ -33,6 +33,8 @@ type look struct {
 	volumes                   map[binding.TargetID][]string
 	notReady, unseen, present map[binding.TargetID]string
 	refused                   map[binding.TargetID]bool
+	// begun, per target, is what has begun there and must run once to its end, or may have.
+	begun map[binding.TargetID][]string
 	// fenced is what of it must not run twice, absent what is known of that on targets of the record that
 	// are away, and failover what its Placement says of them.
 	fenced   fenced
@@ -57,6 +59,7 @@ type question struct {
 	unsent string // why the center does not send it
 	single bool   // it is on one target only
 	volume bool   // it may have one
+	ends   bool   // it runs once to its end
 	// scaling: it is yet to be sent with the replicas that it is to have.
 	scaling bool
 	// versions are nil where all targets are asked the same.
@@ -66,8 +69,8 @@ type question struct {
 // question asks about an object. The lock must be held.
 func (d *Delivery) question(o *catalog.Object) question {
 	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o), single: o.KeptSingle(),
-		volume:  o.Kind.Resource == "persistentvolumeclaims" || o.Work != nil && o.Work.Templates,
-		scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
+		volume: o.Kind.Resource == "persistentvolumeclaims" || o.Work != nil && o.Work.Templates,
+		ends:   o.Ends && o.Hook == nil, scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
 }
 
 // text names the object in messages.
@@ -149,7 +152,7 @@ func (d *Delivery) want(l *look, wish binding.Wish, wanted []string, gone []stri
 		if t == nil || t.UID != is.UID {
 			continue
 		}
-		known := binding.Target{ID: id, Try: connected(l.record, id, t, try(t)), Fence: d.fenceOf(l, t)}
+		known := binding.Target{ID: id, Away: !t.Connected, Try: connected(l.record, id, t, try(t)), Fence: d.fenceOf(l, t)}
 		d.hook(l, t, &known)
 		switch {
 		case t.Emptied, slices.Contains(gone, is.Name):
@@ -233,7 +236,7 @@ func (d *Delivery) ask(l *look) {
 	slices.SortFunc(l.asked, byKey) // so that it is the same object each time that is named as missing
 	l.volumes, l.notReady = map[binding.TargetID][]string{}, map[binding.TargetID]string{}
 	l.unseen, l.present = map[binding.TargetID]string{}, map[binding.TargetID]string{}
-	l.refused = map[binding.TargetID]bool{}
+	l.refused, l.begun = map[binding.TargetID]bool{}, map[binding.TargetID][]string{}
 	for i := range l.facts.Targets {
 		t := l.facts.Targets[i].ID
 		name := l.names[t]
@@ -251,6 +254,9 @@ func (d *Delivery) ask(l *look) {
 			if reported && q.volume && p.HasVolume && !d.catalog.Discards(name) && !l.leavesVolumes(t) {
 				l.volumes[t] = append(l.volumes[t], q.text())
 			}
+			if q.ends && q.unsent == "" && (!reported || p.Begun) && l.mayRunAt(t) && !d.catalog.Removes(name) {
+				l.begun[t] = append(l.begun[t], q.text()) // what is silent may have begun
+			}
 			if reported && l.present[t] == "" {
 				l.present[t] = q.text()
 			} else if !reported && l.unseen[t] == "" {
@@ -260,7 +266,8 @@ func (d *Delivery) ask(l *look) {
 		slices.Sort(l.volumes[t])
 	}
 	for i := range l.facts.Targets {
-		l.facts.Targets[i].Pinned = l.pinned(l.facts.Targets[i].ID)
+		t := &l.facts.Targets[i]
+		t.Pinned = l.pinned(t.ID) || len(l.begun[t.ID]) > 0
 	}
 	if l.facts.Wish == binding.Nowhere {
 		for _, p := range l.record.Places {
@@ -271,6 +278,12 @@ func (d *Delivery) ask(l *look) {
 		}
 	}
 	l.facts.Observe(l.record, len(l.asked), &answers{d, l})
+}
+
+// mayRunAt reports whether something may run on a target of the record.
+func (l *look) mayRunAt(t binding.TargetID) bool {
+	a, away := l.absent[t]
+	return l.record.Has(t) && !(away && a.Certain)
 }
 
 // onlyAt are the questions about what is to be on a target.

@@ -105,12 +105,13 @@ func TestAJobThatIsMadeAnewRuns(t *testing.T) {
 	}
 }
 
-func TestAJobThatRunsIsMovedAndWaitedFor(t *testing.T) {
+// A Job that is suspended has not begun, see TestWhatHasBegunStaysUntilItEnds for others.
+func TestAJobThatHasNotBegunIsMovedAndWaitedFor(t *testing.T) {
 	c := shop(t)
 	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
 	runs := c.job("runs", "")
 	c.eventually("on a", func() bool { return c.has("a", runs) })
-	c.end(runs, map[string]any{"active": 1})
+	c.report("a", runs, nil)
 	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
 	c.eventually("on both", func() bool { return c.has("a", runs) && c.has("b", runs) })
 	c.report("b", runs, func(p *placement.Progress) { p.Ready = false })

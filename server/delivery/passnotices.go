@@ -24,7 +24,6 @@ func (d *Delivery) passingWords(
 ) []notice {
 	d.catalog.Lock()
 	defer d.catalog.Unlock()
-	on := placement.Join(d.catalog.Names(next.Here()))
 	reason, event, message := "", "", ""
 	waiting := binding.Waits(next.Record, l.facts)
 	if l.strands != 0 {
@@ -33,14 +32,18 @@ func (d *Delivery) passingWords(
 	for _, w := range waiting {
 		switch w.For {
 		case binding.WaitVolume:
+			if phase, text := l.held(w.Target); phase != placement.VolumeWouldStay {
+				reason, message = string(phase), text
+				break
+			}
 			reason, event = string(placement.VolumeWouldStay), string(placement.VolumeWouldStay)
 			message = "its volume would be left behind on " + l.names[w.Target] + "; to keep it there for good set the " +
 				"label " + v1alpha1.LabelTarget + "=" + l.names[w.Target]
 		case binding.WaitChange:
 			if reason == "" {
 				reason, event = "ReadyTimeout", "MoveGivenUp"
-				message = fmt.Sprintf("kept on %s instead of %s: %s: %s. It is tried again when the objects, the wish or "+
-					"the targets change", on, l.names[w.Target], l.names[w.Target], l.notReady[w.Target])
+				message = fmt.Sprintf("%s instead of %s: %s: %s. It is tried again when the objects, the wish or "+
+					"the targets change", l.keptWhere(next.Record), l.names[w.Target], l.names[w.Target], l.notReady[w.Target])
 			}
 		}
 	}
@@ -52,7 +55,7 @@ func (d *Delivery) passingWords(
 		delete(d.catalog.Passes, seq)
 	} else {
 		d.catalog.Passes[seq] = catalog.PassWords{Reason: reason, Why: message,
-			Move: d.passMove(g, l, next, members, message)}
+			Move: d.passMove(g, l, next, members, reason, message)}
 	}
 	if was.Reason == reason {
 		return nil
@@ -77,7 +80,7 @@ func (d *Delivery) passMove(
 	l *look,
 	next binding.Cohort,
 	members []*catalog.Object,
-	why string,
+	reason, why string,
 ) placement.Moving {
 	m := placement.Moving{Key: members[0].Key(), From: placement.Union(d.catalog.Names(next.Here()), l.awayLeft()),
 		To: d.catalog.Names(l.facts.Wanted), Since: since(next.Record), Phase: placement.Waiting, Message: why}
@@ -85,7 +88,7 @@ func (d *Delivery) passMove(
 	case len(next.GaveUp) > 0:
 		m.Phase = placement.GivenUp
 	case why != "":
-		m.Phase = placement.VolumeWouldStay
+		m.Phase = placement.Phase(reason)
 	}
 	to := "what decides about it now"
 	if g != nil {

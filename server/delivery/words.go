@@ -35,8 +35,8 @@ func (p *plan) step(d *Delivery, next binding.Record) placement.Step {
 	if f.Suspended {
 		return say(placement.Suspended, "spec.suspend holds the decision as it is")
 	}
-	if message := p.stranded(next); message != "" {
-		return say(placement.VolumeWouldStay, "%s", message)
+	if phase, message := p.stranded(next); message != "" {
+		return say(phase, "%s", message)
 	}
 	if p.unseen != "" {
 		return say(placement.Waiting, "%s", p.unseen)
@@ -45,6 +45,9 @@ func (p *plan) step(d *Delivery, next binding.Record) placement.Step {
 		return say(placement.GivenUp, "%s", p.gaveUp(d, next))
 	}
 	joined, left := without(here, before), without(before, here)
+	if text := p.unheard(next); text != "" && slices.Equal(here, before) {
+		return say(placement.Waiting, "%s", text)
+	}
 	switch {
 	case next.Settled() && (was.Settled() || p.at.Revision == 0):
 		if len(f.Wanted) == 0 && f.Wish == binding.NoOpinion {
@@ -123,6 +126,17 @@ func (p *plan) leftBefore(r binding.Record, but []string) (out []string) {
 	return out
 }
 
+// unheard says that nothing is taken away before a target that has no session can learn of it.
+func (p *plan) unheard(next binding.Record) string {
+	for _, w := range binding.Waits(next, p.look.facts) {
+		if to := p.look.names[w.Target]; w.For == binding.WaitHeard {
+			return fmt.Sprintf("%s is kept until %s has a session: it is away, and nothing is taken away for a target "+
+				"that cannot have it. Bring %[2]s back, or choose another target", p.look.names[w.Instead], to)
+		}
+	}
+	return ""
+}
+
 // waits says what the first thing is that a record waits for.
 func (p *plan) waits(r binding.Record) string {
 	l := p.look
@@ -191,19 +205,25 @@ func (p *plan) gaveUp(d *Delivery, next binding.Record) string {
 			problem = what
 		}
 	}
+	where := "not moved to " + placement.Join(to) + ", " + p.look.keptWhere(next) + ": "
 	if len(next.GaveUp) == len(p.look.record.GaveUp) {
-		if said := p.said(d); said != "" {
+		if said := p.said(d); strings.HasPrefix(said, where) {
 			return said
 		}
 	}
-	kept := p.names(next.Here())
-	for _, place := range next.Places {
-		if place.Off && place.For != 0 && !slices.Contains(kept, p.look.names[place.For]) {
-			kept = append(kept, p.look.names[place.For])
-		}
+	return where + problem + ". It is tried again when the objects, the wish or the targets change"
+}
+
+// keptWhere says where a record is that was not moved: nowhere while what it has left may still have it.
+func (l *look) keptWhere(r binding.Record) string {
+	if here := r.Here(); len(here) > 0 {
+		return "kept on " + placement.Join(l.namesOf(here))
 	}
-	return fmt.Sprintf("not moved to %s, kept on %s: %s. It is tried again when the objects, the wish or the targets "+
-		"change", placement.Join(to), placement.Join(kept), problem)
+	var left []string
+	for _, place := range r.Places {
+		left = append(left, l.names[place.Target])
+	}
+	return "on no target until nothing is left on " + placement.Join(left)
 }
 
 // StillOn names what a target still has that was left.
@@ -234,21 +254,33 @@ func (p *plan) said(d *Delivery) string {
 	return ""
 }
 
-// stranded explains why a unit does not leave a target: a volume would be left behind.
-func (p *plan) stranded(next binding.Record) string {
+// stranded explains why a unit does not leave a target.
+func (p *plan) stranded(next binding.Record) (placement.Phase, string) {
 	for _, w := range append(binding.Waits(next, p.look.facts),
 		binding.Wait{For: binding.WaitVolume, Target: p.look.strands}) {
-		if w.For != binding.WaitVolume || !next.Has(w.Target) {
-			continue
+		if w.For == binding.WaitVolume && next.Has(w.Target) {
+			return p.look.held(w.Target)
 		}
-		volumes := p.look.volumes[w.Target]
-		if more := len(volumes) - 3; more > 0 {
-			volumes = append(slices.Clone(volumes[:3]), fmt.Sprintf("%d more", more))
-		}
-		return fmt.Sprintf("%s would be left behind on %s; to let the rest move, pin it and the workload that uses it "+
-			"with the label skerry.dev/target=%[2]s", strings.Join(volumes, ", "), p.look.names[w.Target])
 	}
-	return ""
+	return "", ""
+}
+
+// held says what keeps a record on a target: a volume that would be left behind, or what runs to its end.
+func (l *look) held(t binding.TargetID) (placement.Phase, string) {
+	if volumes := l.volumes[t]; len(volumes) > 0 {
+		return placement.VolumeWouldStay, fmt.Sprintf("%s would be left behind on %s; to let the rest move, pin it and "+
+			"the workload that uses it with the label skerry.dev/target=%[2]s", three(volumes), l.names[t])
+	}
+	return placement.JobRunning, fmt.Sprintf("waits for the end of %s on %s, which has begun there and must run once; "+
+		"to move at once, delete it", three(l.begun[t]), l.names[t])
+}
+
+// three names the first of a list.
+func three(list []string) string {
+	if more := len(list) - 3; more > 0 {
+		list = append(slices.Clone(list[:3]), fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(list, ", ")
 }
 
 // without returns the names of a that are not in b.

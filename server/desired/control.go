@@ -151,6 +151,9 @@ func (s *step) syncTarget(w store.Write) {
 	}
 	if t.Connected && !before.Connected {
 		d.catalog.Reconsider()
+		if !s.bulk {
+			d.catalog.WakeAwaiting(name)
+		}
 	}
 	if t.Held != before.Held && !s.bulk {
 		d.wakeRollouts()

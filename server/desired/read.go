@@ -26,6 +26,7 @@ type reading struct {
 	leaving    bool
 	dependents bool
 	finished   bool
+	ends       bool
 	sync       string
 	excluded   bool
 	stays      bool
@@ -52,6 +53,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		deleting:   fields.Clone(meta, "deletionTimestamp") != "",
 		sync:       fields.Clone(meta, "annotations", v1alpha1.AnnotationSync),
 		finished:   placement.Finished(k, obj),
+		ends:       placement.Ends(k, obj),
 		excluded:   placement.Excluded(k, obj),
 		stays:      placement.StaysInSpace(k, obj),
 		fromParent: fields.Clone(meta, "annotations", v1alpha1.AnnotationOriginUID) != "",

@@ -5,6 +5,32 @@ import (
 	"skerry.dev/skerry/store"
 )
 
+// Ends reports whether an object runs to an end of its own, and must not begin anew elsewhere once it has
+// begun: a Job, a Pod that is not restarted for ever, and a CronJob for the sake of the Jobs that it starts.
+func Ends(k store.Key, obj map[string]any) bool {
+	switch k.Group + "/" + k.Resource {
+	case "batch/jobs", "batch/cronjobs":
+		return true
+	case "/pods":
+		policy := fields.String(obj, "spec", "restartPolicy")
+		return policy == "Never" || policy == "OnFailure"
+	}
+	return false
+}
+
+// begun reports whether what a status is of has begun, and has not ended.
+func begun(k store.Key, b *brief) bool {
+	switch k.Group + "/" + k.Resource {
+	case "batch/jobs":
+		return (b.StartTime != "" || b.running() > 0) && !b.is("Complete", "Failed")
+	case "batch/cronjobs":
+		return b.running() > 0
+	case "/pods":
+		return b.Phase != "" && b.Phase != "Succeeded" && b.Phase != "Failed"
+	}
+	return false
+}
+
 // Finished reports whether an object is a Job or a Pod that has run to its end: it would run again
 // wherever it is sent.
 func Finished(k store.Key, obj map[string]any) bool {

@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"strings"
 	"testing"
 
 	"skerry.dev/skerry/store"
@@ -32,6 +33,29 @@ func TestFinished(t *testing.T) {
 	} {
 		if got := Finished(c.key, c.obj); got != c.want {
 			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestBegun(t *testing.T) {
+	for _, c := range []struct {
+		resource, status string
+		want             bool
+	}{
+		{"batch/jobs", `{"startTime":"2026-01-01T00:00:00Z"}`, true},
+		{"batch/jobs", `{"active":2}`, true},
+		{"batch/jobs", `{"conditions":[{"type":"Suspended","status":"True"}]}`, false},
+		{"batch/jobs", `{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Complete","status":"True"}]}`, false},
+		{"batch/jobs", `{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"}]}`, true},
+		{"batch/cronjobs", `{"active":[{"name":"one"}]}`, true},
+		{"batch/cronjobs", `{"lastScheduleTime":"2026-01-01T00:00:00Z"}`, false},
+		{"/pods", `{"phase":"Pending"}`, true},
+		{"/pods", `{"phase":"Succeeded"}`, false},
+		{"apps/deployments", `{"replicas":1}`, false},
+	} {
+		group, resource, _ := strings.Cut(c.resource, "/")
+		if is := Judge(store.Key{Group: group, Resource: resource}, store.Report{Status: []byte(c.status)}); is.Begun != c.want {
+			t.Errorf("%s %s: %v", c.resource, c.status, is.Begun)
 		}
 	}
 }

@@ -27,6 +27,8 @@ const (
 	GivenUp Phase = "GivenUp"
 	// VolumeWouldStay: nothing moves, because a volume would be left behind.
 	VolumeWouldStay Phase = "VolumeWouldStay"
+	// JobRunning: nothing moves, because something has begun that must run once to its end.
+	JobRunning Phase = "JobRunning"
 	// Suspended: a person holds the decision.
 	Suspended Phase = "Suspended"
 	// Staying: no target fits, and what is there stays.

@@ -25,6 +25,8 @@ type Progress struct {
 	Available int64
 	// HasVolume: a claim is bound there, or a StatefulSet has replicas there.
 	HasVolume bool
+	// Begun: what Ends has begun there and has not ended, or a CronJob's Jobs have.
+	Begun bool
 }
 
 // Demand is what an object needs before it counts as arrived on a target.
@@ -61,10 +63,22 @@ type brief struct {
 	NumberUnavailable      int64  `json:"numberUnavailable"`
 	DesiredNumberScheduled int64  `json:"desiredNumberScheduled"`
 	UpdatedNumberScheduled int64  `json:"updatedNumberScheduled"`
-	Active                 int64  `json:"active"`
 	Ready                  int64  `json:"ready"`
 	Phase                  string `json:"phase"`
-	Conditions             []struct{ Type, Status string }
+	StartTime              string `json:"startTime"`
+	// Active is a number of a Job, and a list of a CronJob.
+	Active     json.RawMessage `json:"active"`
+	Conditions []struct{ Type, Status string }
+}
+
+// running is how many Pods or Jobs run.
+func (b *brief) running() (n int) {
+	if json.Unmarshal(b.Active, &n) != nil {
+		var list []json.RawMessage
+		_ = json.Unmarshal(b.Active, &list) // what is neither is none
+		n = len(list)
+	}
+	return n
 }
 
 func (b *brief) is(types ...string) bool {
@@ -96,6 +110,9 @@ func Judge(k store.Key, r store.Report) Progress {
 	var b brief
 	if !availabilityTold(k) || (BuiltIn(k.Group) && len(r.Status) == 0 && k.Resource == "persistentvolumeclaims") {
 		p.Ready = true
+		if k.Group == "batch" && k.Resource == "cronjobs" && json.Unmarshal(r.Status, &b) == nil {
+			p.Begun = begun(k, &b)
+		}
 		return p
 	}
 	if len(r.Status) > 0 && json.Unmarshal(r.Status, &b) != nil && BuiltIn(k.Group) {
@@ -116,7 +133,7 @@ func availabilityTold(k store.Key) bool {
 
 func (p *Progress) judge(k store.Key, b *brief, told bool, generation int64) {
 	observed := told && b.ObservedGeneration >= generation
-	p.Available = b.AvailableReplicas
+	p.Available, p.Begun = b.AvailableReplicas, begun(k, b)
 	switch k.Group + "/" + k.Resource {
 	case "apps/deployments":
 		p.Ready = observed && b.UnavailableReplicas == 0 && b.UpdatedReplicas == b.Replicas &&
@@ -129,7 +146,7 @@ func (p *Progress) judge(k store.Key, b *brief, told bool, generation int64) {
 	case "apps/daemonsets":
 		p.Ready = observed && b.NumberUnavailable == 0 && b.UpdatedNumberScheduled == b.DesiredNumberScheduled
 	case "batch/jobs":
-		p.Ready = b.is("Complete", "Failed", "SuccessCriteriaMet", "Suspended") || (b.Active > 0 && b.Ready == b.Active)
+		p.Ready = b.is("Complete", "Failed", "SuccessCriteriaMet", "Suspended") || (b.running() > 0 && b.Ready == int64(b.running()))
 	case "/pods":
 		p.Ready = b.Phase == "Succeeded" || b.Phase == "Failed" || b.is("Ready")
 	case "/persistentvolumeclaims":

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sort"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -30,7 +31,13 @@ func (s *Summary) compose(at placement.Located, reports []*store.Report) (json.R
 		told = told || r != nil && len(r.Status) > 0
 	}
 	withConditions := len(extra) > 0 && takesConditions(at.Key)
+	moved := !told && s.outlived(at)
+	if moved && !slices.ContainsFunc(extra, func(c condition) bool { return c.Type == v1alpha1.ConditionObjectSynced }) {
+		extra = append(extra, notReported(at))
+		withConditions = takesConditions(at.Key)
+	}
 	switch {
+	case moved:
 	case !told && (!withConditions || written && !heard):
 		return nil, nil // what is shown is the last that is known
 	case len(reports) == 1 && told && !withConditions:
@@ -75,6 +82,9 @@ func mergeAll(at placement.Located, reports []*store.Report) (map[string]any, er
 	}
 	if merged == nil {
 		merged = map[string]any{}
+	}
+	if folded {
+		nameDiffering(at, reports, merged)
 	}
 	return merged, nil
 }

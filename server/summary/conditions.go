@@ -1,8 +1,8 @@
 package summary
 
 import (
+	"slices"
 	"sort"
-	"strings"
 
 	"skerry.dev/skerry/server/fields"
 )
@@ -10,16 +10,16 @@ import (
 // worstOf merges two lists of conditions by type. Of a type that is good when True, the order is
 // False, Unknown, absent, True: it is shown as True only when every target says so. Of a type that
 // is bad when True, the order is True, Unknown, False, absent. Of equals the latest transition is
-// shown.
+// shown. Of any other type it is Unknown what is worse, so it is shown only where all say the same.
 //
 // A type that is True at one and absent at another is left out: tools that wait for it go on waiting.
 // Where they would take its absence for success, absent makes of the True one what is shown instead;
 // nil leaves it out.
-func worstOf(a, b any, absent func(map[string]any) map[string]any) any {
-	x, y := byType(a), byType(b)
+func worstOf(of polarities, a, b any, absent func(map[string]any) map[string]any) any {
+	x, y := byType(of, a), byType(of, b)
 	out := make([]any, 0, len(x)+len(y))
 	for _, t := range typesOf(x, y) {
-		c := worse(t, x[t], y[t])
+		c := worse(of[t], x[t], y[t])
 		if c == nil && absent != nil {
 			c = absent(oneOf(x[t], y[t]))
 		}
@@ -59,14 +59,14 @@ func isUntold(c map[string]any) bool {
 	return c != nil && c["reason"] == notToldByAll && c["status"] == "Unknown"
 }
 
-func byType(v any) map[string]map[string]any {
+func byType(of polarities, v any) map[string]map[string]any {
 	list, _ := v.([]any)
 	out := map[string]map[string]any{}
 	for _, e := range list {
 		if c, ok := e.(map[string]any); ok {
 			t := fields.String(c, "type")
-			if old := out[t]; old == nil || worse(t, old, c) != nil {
-				out[t] = pickWorse(t, old, c)
+			if old := out[t]; old == nil || worse(of[t], old, c) != nil {
+				out[t] = pickWorse(of[t], old, c)
 			}
 		}
 	}
@@ -87,18 +87,21 @@ func typesOf(x, y map[string]map[string]any) []string {
 	return out
 }
 
-func pickWorse(t string, a, b map[string]any) map[string]any {
+func pickWorse(p polarity, a, b map[string]any) map[string]any {
 	if a == nil {
 		return b
 	}
-	return worse(t, a, b)
+	return worse(p, a, b)
 }
 
 // worse returns the worse of two conditions of one type; nil stands for an absent one.
-func worse(t string, a, b map[string]any) map[string]any {
-	ra, rb := rank(t, a), rank(t, b)
+func worse(p polarity, a, b map[string]any) map[string]any {
+	if p == unsaid && (isDiffering(a) || isDiffering(b) || statusIn(a) != statusIn(b)) {
+		return differing(a, b)
+	}
+	ra, rb := rank(p, a), rank(p, b)
 	if isUntold(a) || isUntold(b) {
-		if c, ok := withUntold(t, a, b); ok {
+		if c, ok := withUntold(p, a, b); ok {
 			return c
 		}
 	}
@@ -120,11 +123,11 @@ func worse(t string, a, b map[string]any) map[string]any {
 
 // withUntold merges two conditions one of which is untold: with absent, True or another one it stays
 // so. It is false where the other one is worse.
-func withUntold(t string, a, b map[string]any) (map[string]any, bool) {
+func withUntold(p polarity, a, b map[string]any) (map[string]any, bool) {
 	if !isUntold(a) {
 		a, b = b, a
 	}
-	if b != nil && !isUntold(b) && rank(t, b) > rank(t, nil) {
+	if b != nil && !isUntold(b) && rank(p, b) > rank(p, nil) {
 		return b, true
 	}
 	if b == nil || fields.String(a, "lastTransitionTime") >= fields.String(b, "lastTransitionTime") {
@@ -133,47 +136,21 @@ func withUntold(t string, a, b map[string]any) (map[string]any, bool) {
 	return untold(b), true
 }
 
-func rank(t string, c map[string]any) int {
-	status := ""
-	if c != nil {
-		status = fields.String(c, "status")
-		if status != "True" && status != "False" {
-			status = "Unknown"
-		}
+// statusIn is the status of a condition, empty for an absent one.
+func statusIn(c map[string]any) string {
+	if c == nil {
+		return ""
 	}
-	order := []string{"True", "", "Unknown", "False"}
-	if badWhenTrue(t) {
-		order = []string{"", "False", "Unknown", "True"}
+	if status := fields.String(c, "status"); status == "True" || status == "False" {
+		return status
 	}
-	for i, s := range order {
-		if s == status {
-			return i
-		}
-	}
-	return len(order)
+	return "Unknown"
 }
 
-// badWhenTrue tells the polarity of a condition's type by the names that are in use.
-func badWhenTrue(t string) bool {
-	for _, word := range []string{
-		"Fail",
-		"Error",
-		"Stalled",
-		"Degraded",
-		"Pressure",
-		"Disruption",
-		"Conflict",
-		"Unavailable",
-		"Suspended",
-		"Terminating",
-		"Deleting",
-		"Reconciling",
-		"Moving",
-		"Limited",
-	} {
-		if strings.Contains(t, word) {
-			return true
-		}
+func rank(p polarity, c map[string]any) int {
+	order := []string{"True", "", "Unknown", "False"}
+	if p == bad {
+		order = []string{"", "False", "Unknown", "True"}
 	}
-	return false
+	return slices.Index(order, statusIn(c))
 }

@@ -120,12 +120,16 @@ func Merge(k store.Key, d Division, a, b map[string]any) map[string]any {
 			r = sum
 		}
 		if r == worst && !placement.BuiltIn(k.Group) {
-			if v := worstOf(a, b, untold); v != nil {
+			if v := worstOf(polaritiesOf(k), a, b, untold); v != nil {
 				out[field] = v
 			}
 			return
 		}
-		combine(out, field, r, a, b)
+		combine(k, out, field, r, a, b)
+	}
+	ends := isJob(k) && ended(a) && ended(b)
+	if isJob(k) {
+		a, b = aboutToFail(a), aboutToFail(b)
 	}
 	for field := range a {
 		one(field, a[field], b[field])
@@ -137,6 +141,9 @@ func Merge(k store.Key, d Division, a, b map[string]any) map[string]any {
 	}
 	if d == Copies {
 		worstCounts(k, out, a, b)
+	}
+	if isJob(k) && !ends {
+		unended(out)
 	}
 	return out
 }
@@ -150,7 +157,7 @@ func unreported(k store.Key) map[string]any {
 	return map[string]any{}
 }
 
-func combine(out map[string]any, field string, r rule, a, b any) {
+func combine(k store.Key, out map[string]any, field string, r rule, a, b any) {
 	var v any
 	switch r {
 	case sum:
@@ -174,7 +181,7 @@ func combine(out map[string]any, field string, r rule, a, b any) {
 	case union:
 		v = unite(a, b)
 	case worst:
-		v = worstOf(a, b, nil)
+		v = worstOf(polaritiesOf(k), a, b, nil)
 	case balancer:
 		v = unitedBalancer(a, b)
 	case containers:

@@ -47,7 +47,7 @@ func anyStatus(t *rapid.T, k store.Key, label string) map[string]any {
 		case severest:
 			s[f] = rapid.SampledFrom([]string{"Pending", "Running", "Failed", "Odd", "Bound"}).Draw(t, label+f+"p")
 		case worst:
-			s[f] = anyConditions(t, label)
+			s[f] = anyConditions(t, k, label)
 		case containers:
 			s[f] = anyContainers(t, label+f)
 		case union:
@@ -79,9 +79,13 @@ func anyContainers(t *rapid.T, label string) (out []any) {
 	return out
 }
 
-func anyConditions(t *rapid.T, label string) []any {
+func anyConditions(t *rapid.T, k store.Key, label string) []any {
 	var out []any
-	for _, typ := range []string{"Available", "ReplicaFailure", "skerry.dev/Synced"} {
+	types := []string{"Available", "ReplicaFailure", "skerry.dev/Synced"}
+	if isJob(k) {
+		types = append(types, "Complete", "Failed", "FailureTarget")
+	}
+	for _, typ := range types {
 		if rapid.Bool().Draw(t, label+typ) {
 			out = append(out, map[string]any{"type": typ,
 				"status": rapid.SampledFrom([]string{"True", "False", "Unknown"}).Draw(t, label+typ+"s"),

@@ -122,6 +122,10 @@ func (s *Summary) forget(k store.Key) {
 	_, refused := s.refused[k]
 	delete(s.refused, k)
 	delete(s.extra, k)
+	if n, ok := s.shown[k]; ok {
+		n.by = nil
+		s.shown[k] = n
+	}
 	delete(s.untold, k)
 	delete(s.worded, k)
 	delete(s.autoscaled, k)

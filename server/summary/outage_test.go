@@ -13,7 +13,7 @@ import (
 
 // reachable is the condition of an object, nil where it has none.
 func (c *center) reachable(k store.Key) map[string]any {
-	return byType(c.status(k)["conditions"])[v1alpha1.ConditionObjectReachable]
+	return byType(ours, c.status(k)["conditions"])[v1alpha1.ConditionObjectReachable]
 }
 
 func (c *center) unreachableSince(k store.Key) string {

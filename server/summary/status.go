@@ -21,7 +21,8 @@ type shown struct {
 	// now is the status that the object has. asked is what was last asked for, and got what the API
 	// made of that: a schema may take fields out.
 	now, asked, got store.Hash
-	filled          uint64 // the filledSum of what it shows of that
+	by              *[]string // the targets whose status it is, nil where nobody knows, see outlived
+	filled          uint64    // the filledSum of what it shows of that
 	revision        int64
 	theirs          bool // see foreignStatus
 	outage          bool // it has the condition skerry.dev/Reachable
@@ -103,6 +104,9 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	filled := filledBy(k, reports)
 	if err := s.writeStatusSince(ctx, at, "status", status, filled, revision); err != nil {
 		return err
+	}
+	if status != nil {
+		s.tells(at)
 	}
 	if err := s.fill(ctx, at, filled); err != nil {
 		return err

@@ -96,7 +96,9 @@ func TestARefusalIsAConditionAndOneEvent(t *testing.T) {
 	}
 	c.says("a", web, &store.Report{OriginUID: "uid-web", Status: status(`{"replicas":3}`)})
 	c.says("b", web, refusal)
-	find := func() map[string]any { return byType(c.status(web)["conditions"])[v1alpha1.ConditionObjectSynced] }
+	find := func() map[string]any {
+		return byType(ours, c.status(web)["conditions"])[v1alpha1.ConditionObjectSynced]
+	}
 	c.eventually("the condition", func() bool {
 		f := find()
 		return f["status"] == "False" && f["reason"] == "QuotaExceeded" &&
@@ -339,7 +341,7 @@ func TestWhatTheCenterDoesNotSendIsSaidOnce(t *testing.T) {
 	}
 	c.eventually("the annotation", func() bool { return strings.Contains(mark(), "TooLarge") })
 	c.eventually("the condition", func() bool {
-		f := byType(c.status(web)["conditions"])[v1alpha1.ConditionObjectSynced]
+		f := byType(ours, c.status(web)["conditions"])[v1alpha1.ConditionObjectSynced]
 		return f["reason"] == "TooLarge" && f["message"] == "it is too large"
 	})
 	if a, b := c.s.Tally("a", 1), c.s.Tally("b", 1); a.Refused != 2 || b.Refused != 2 || len(a.First) != 1 {
@@ -376,7 +378,7 @@ func TestARefusalStandsOnTheWorkloadThatNeedsIt(t *testing.T) {
 	says := func(words ...string) {
 		t.Helper()
 		c.eventually(fmt.Sprint(words), func() bool {
-			f := byType(c.status(web)["conditions"])[v1alpha1.ConditionObjectSynced]
+			f := byType(ours, c.status(web)["conditions"])[v1alpha1.ConditionObjectSynced]
 			message := fmt.Sprint(f["message"])
 			for _, w := range words {
 				if f["reason"] != NeedsRefused || !strings.Contains(message, w) {

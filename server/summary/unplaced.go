@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -33,6 +34,9 @@ func (s *Summary) observeUnplacedLocked(w store.Write) {
 	if hashOf(status) == statusOf(w.Object) {
 		return
 	}
+	if takesConditions(w.Key) && status["conditions"] == nil {
+		status["conditions"] = []any{onNoTarget()}
+	}
 	s.unplaced[w.Key] = unplaced{w.APIVersion, fields.String(fields.Map(w.Object, "metadata"), "uid"), encode(status)}
 	s.queue.Add(w.Key)
 }
@@ -52,6 +56,12 @@ func withoutReports(k store.Key, status map[string]any) map[string]any {
 		out["conditions"] = ours
 	}
 	return out
+}
+
+// onNoTarget says why a status is empty, where nothing else does.
+func onNoTarget() map[string]any {
+	return condition{since: time.Now(), Condition: placement.Condition{Type: v1alpha1.ConditionObjectScheduled,
+		Reason: "NoTarget", Message: "it is on no target; its Placement or Namespace says why"}}.json()
 }
 
 // clearStatus takes away the status of an object that is on no target, unless somebody else has

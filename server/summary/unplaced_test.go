@@ -47,13 +47,16 @@ func TestWhatIsOnNoTargetShowsNoStatusOfATarget(t *testing.T) {
 	c.storedWith(key("apps", "deployments", "imported"), "Deployment", "", kept[key("apps", "deployments", "imported")], "skerry-cli")
 	c.storedWith(key("example.com", "things", "theirs"), "Thing", "", kept[key("example.com", "things", "theirs")], "skerry", "operator")
 	c.eventually("the claim", func() bool { return c.status(claim)["phase"] == "Pending" })
+	if is := byType(ours, c.status(claim)["conditions"])[v1alpha1.ConditionObjectScheduled]; is["reason"] != "NoTarget" {
+		t.Errorf("the claim says %v", is)
+	}
 	if c.status(web)["readyReplicas"] == nil {
 		t.Error("what a target is named for has lost its status")
 	}
 
 	c.storedWith(web, "Deployment", "", running, "skerry")
 	c.eventually("the Deployment", func() bool { return c.status(web)["replicas"] == nil })
-	if is := byType(c.status(web)["conditions"]); len(is) != 1 || is[v1alpha1.ConditionObjectScheduled] == nil {
+	if is := byType(ours, c.status(web)["conditions"]); len(is) != 1 || is[v1alpha1.ConditionObjectScheduled] == nil {
 		t.Errorf("conditions: %v", is)
 	}
 	time.Sleep(20 * time.Millisecond) // a write that should not come

@@ -33,6 +33,7 @@ var stuck = map[string]string{
 		"the targets change",
 	"CannotLeave": "give it another place: its wish, the bounds or a cordoned site keep it; or take the " +
 		"drain back: skerry target uncordon",
+	"JobRunning":      "it goes on when that has ended; delete it to move at once",
 	"VolumeWouldStay": "move the data yourself, or take the wish back: volumes do not travel",
 }
 

@@ -1,0 +1,78 @@
+package delivery
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// runsToEnd stores an object of the namespace app with a spec.
+func (c *center) runsToEnd(k store.Key, apiVersion, kind string, spec map[string]any) store.Key {
+	m := meta(k.Name)
+	m["namespace"] = k.Namespace
+	c.put(k, obj(apiVersion, kind, m, "spec", spec))
+	return k
+}
+
+// TestWhatHasBegunStaysUntilItEnds moves a namespace in which something has begun that must run once.
+func TestWhatHasBegunStaysUntilItEnds(t *testing.T) {
+	for name, begin := range map[string]func(c *center) store.Key{
+		"a Job": func(c *center) store.Key {
+			return c.runsToEnd(key("batch", "jobs", "load"), "batch/v1", "Job", nil)
+		},
+		"Jobs of a CronJob": func(c *center) store.Key {
+			return c.runsToEnd(key("batch", "cronjobs", "load"), "batch/v1", "CronJob", nil)
+		},
+		"a bare Pod": func(c *center) store.Key {
+			return c.runsToEnd(key("", "pods", "load"), "v1", "Pod", map[string]any{"restartPolicy": "Never"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := shop(t)
+				c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+				web, load := c.deployment("web", nil, ""), begin(c)
+				c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", load) })
+				c.report("a", web, nil)
+				c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+				stays := func(when string) {
+					t.Helper()
+					time.Sleep(20 * time.Minute)
+					synctest.Wait()
+					if c.has("b", load) || !c.has("a", load) {
+						t.Fatalf("%s: it has moved", when)
+					}
+					if _, reason, message := c.namespaceMoving(); reason != "JobRunning" ||
+						!strings.Contains(message, "waits for the end of "+load.Resource+"/load on a") {
+						t.Fatalf("%s: the Namespace says %s: %s", when, reason, message)
+					}
+				}
+				stays("a has not said whether it has begun")
+				c.report("a", load, func(p *placement.Progress) { p.Begun = true })
+				stays("it has begun")
+				c.restart()
+				stays("after a restart")
+				c.report("a", load, nil)
+				c.eventually("it goes on", func() bool { return c.has("b", web) })
+			})
+		})
+	}
+}
+
+// TestAPodThatIsRestartedForEverMoves: it has no end that could be waited for.
+func TestAPodThatIsRestartedForEverMoves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+		pod := c.runsToEnd(key("", "pods", "shell"), "v1", "Pod", map[string]any{"restartPolicy": "Always"})
+		c.eventually("on a", func() bool { return c.has("a", pod) })
+		c.report("a", pod, func(p *placement.Progress) { p.Begun = true })
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("on b", func() bool { return c.has("b", pod) })
+	})
+}

@@ -1,0 +1,85 @@
+package delivery
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+)
+
+// session says whether the target b has one.
+func (c *center) session(status string) {
+	m := meta("b")
+	m["labels"] = map[string]any{"region": "south"}
+	c.put(rootKey("synctargets", "b"), obj("skerry.dev/v1alpha1", "SyncTarget", m, "status", map[string]any{
+		"conditions": []any{map[string]any{"type": "Connected", "status": status}}}))
+}
+
+// TestBreakBeforeMakeWaitsForTheSessionOfItsDestination moves what must not be in two places to a target
+// that has no session.
+func TestBreakBeforeMakeWaitsForTheSessionOfItsDestination(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+		p := c.placement("p", 1, []any{"a"}, breakFirst)
+		web := c.deployment("web", map[string]any{"app": "web"}, "")
+		c.eventually("on a", func() bool { return c.has("a", web) })
+		c.report("a", web, nil)
+		c.session("False")
+		c.placement("p", 2, []any{"b"}, breakFirst)
+		for range 3 {
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			if !c.has("a", web) || c.has("b", web) {
+				t.Fatal("it left a for a target that is away")
+			}
+			if m := c.moving(p); !strings.Contains(m["message"].(string), "a is kept until b has a session") {
+				t.Fatalf("the Placement says %v", m)
+			}
+			c.restart()
+		}
+		c.session("True")
+		c.eventually("off a", func() bool { return !c.has("a", web) })
+		c.gone("a", web)
+		c.eventually("on b", func() bool { return c.has("b", web) })
+	})
+}
+
+// TestASilentDestinationMayHaveIt cuts the link of the destination after it was told to have what must not be
+// in two places: it may run there.
+func TestASilentDestinationMayHaveIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+		p := c.placement("p", 1, []any{"a"}, breakFirst)
+		web := c.deployment("web", map[string]any{"app": "web"}, "")
+		c.eventually("on a", func() bool { return c.has("a", web) })
+		c.report("a", web, nil)
+		c.confirm = func(target string, revision int64) {
+			if target == "a" {
+				c.d.Confirmed(target, revision)
+			}
+		}
+		c.placement("p", 2, []any{"b"}, breakFirst)
+		c.eventually("off a", func() bool { return !c.has("a", web) })
+		c.gone("a", web)
+		c.eventually("on b", func() bool { return c.has("b", web) })
+		c.session("False")
+		for range 3 {
+			time.Sleep(10 * time.Minute)
+			synctest.Wait()
+			if c.has("a", web) {
+				t.Fatal("back on a, and it may run on b")
+			}
+			c.restart()
+		}
+		if m := c.moving(p); strings.Contains(m["message"].(string), "kept on") {
+			t.Errorf("it is nowhere, and the Placement says %v", m)
+		}
+		c.confirm = func(target string, revision int64) { c.d.Confirmed(target, revision) }
+		c.session("True")
+		c.eventually("b goes on", func() bool { return c.has("b", web) && !c.has("a", web) })
+	})
+}
