@@ -26,7 +26,19 @@ STATICCHECK    := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOFAIL         := go.etcd.io/gofail@v0.2.0
 CONTROLLER_GEN := sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 
+GOTESTSUM      := gotest.tools/gotestsum@v1.13.0
+
 FUZZTIME         ?= 30s
+
+# What needs clusters has the machine's for itself: a second run waits.
+ALONE     := $(CURDIR)/.ci/alone
+SCENARIOS := cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv
+
+# $(call parts,TARGET...) makes every target, whatever failed before it, and says last how long each took and what failed.
+parts = failed=; took=; for part in $(1); do started=$$SECONDS; \
+  $(MAKE) --no-print-directory $$part || failed="$$failed $$part"; \
+  took="$$took$$(printf '== %-14s %4d s' $$part $$((SECONDS - started)))"$$'\n'; done; \
+  printf '%s' "$$took"; test -z "$$failed" || { echo "== failed:$$failed"; exit 1; }
 
 .PHONY: help
 help: ## list the targets
@@ -64,17 +76,32 @@ testenv: bin/testenv ## install and build what the test clusters need
 demo: build ## show an application move between two real clusters (KEEP=1 leaves it running)
 	@if [ "$$(id -u)" = 0 ]; then bin/testenv install; else echo "not root: simulated clusters only"; fi
 	bin/testenv build --clusters
-	bin/testenv demo --skerry bin/skerry $(if $(KEEP),--keep)
+	$(ALONE) bin/testenv demo --skerry bin/skerry $(if $(KEEP),--keep)
 
 ##@ Test
 
-# Compiling comes before tests. A step that fails does not keep the others from running.
+.PHONY: quick
+quick: ## gofmt, vet and tests of what changed and of what imports it, without what links Kubernetes' server
+	@TEST_LDFLAGS='$(TEST_LDFLAGS)' JOBS=$(JOBS) .ci/quick
+
+# Compiling comes before tests.
 .PHONY: test
 test: ## what every change must pass: all unit tests, and the core scenarios
-	@failed=; for step in build testenv compile race unit testenv-unit core; do \
-	  started=$$SECONDS; $(MAKE) --no-print-directory $$step || failed="$$failed $$step"; \
-	  echo "== $$step: $$((SECONDS - started)) s"; done; \
-	  test -z "$$failed" || { echo "== failed:$$failed"; exit 1; }
+	@$(call parts,build testenv compile race unit testenv-unit core)
+
+.PHONY: test-all
+test-all: ## every test there is, before a larger change is done: hours
+	@$(call parts,race-all scenarios postgres etcd systemd check-package check-rules completion operators corpus conformance)
+
+.PHONY: nightly
+nightly: ## test-all, a minute of fuzzing each decoder, a long walk, the order of the store for an hour, and all figures
+	@$(call parts,test-all night-fuzz night-walk stress bench)
+
+.PHONY: night-fuzz night-walk
+night-fuzz:
+	$(MAKE) fuzz FUZZTIME=60s
+night-walk:
+	$(MAKE) walk PARTITIONS=2000 KILLS=1000 LIMIT=2h
 
 .PHONY: postgres
 postgres: build testenv ## install PostgreSQL, and test the center of several replicas on it
@@ -82,15 +109,13 @@ postgres: build testenv ## install PostgreSQL, and test the center of several re
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; }
 	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'Postgres|Endpoint' ./store/kine
 	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'BorrowRacesOnPostgres' ./server
-	cd testenv && SKERRY_POSTGRES=1 SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
-	  go test -count=1 -timeout 30m -v -run 'TestScenarios/script/(replicas|streams_killed|restore_engines)$$' ./scenarios
+	$(SCENARIOS) SKERRY_POSTGRES=1 $(ALONE) go test -count=1 -timeout 30m -v -run 'TestScenarios/script/(replicas|streams_killed|restore_engines)$$' ./scenarios
 
 .PHONY: etcd
 etcd: build testenv ## test the center of several replicas on an etcd cluster
 	SKERRY_ETCD="$$(bin/testenv tools)/etcd" go test -p $(JOBS) -count=1 -run 'Etcd|Members' ./store/kine
 	SKERRY_ETCD="$$(bin/testenv tools)/etcd" go test -p $(JOBS) -count=1 -run 'BorrowRacesOnEtcd' ./server
-	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
-	  go test -count=1 -timeout 30m -v -run 'TestScenarios/script/replicas_etcd$$' ./scenarios
+	$(SCENARIOS) $(ALONE) go test -count=1 -timeout 30m -v -run 'TestScenarios/script/replicas_etcd$$' ./scenarios
 
 # The Debian that boots is made once, from Debian's own packages, and kept in the cache of testenv.
 MACHINE_ROOT := $(or $(SKERRY_TESTENV_CACHE),$(HOME)/.cache/skerry/testenv)/machine/bookworm
@@ -106,11 +131,20 @@ $(MACHINE_ROOT)/sbin/init:
 .PHONY: systemd
 systemd: check-package bin/testenv testenv $(MACHINE_ROOT)/sbin/init ## install, upgrade, break and purge the packages on a Debian that systemd runs (RUN=regexp)
 	packaging/deb/build.sh '$(PACKAGE_VERSION).1' bin/later bin/nfpm
-	cd testenv && SKERRY_SCENARIOS=1 SKERRY_MACHINE_ROOT=$(MACHINE_ROOT) SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv \
-	  go test -count=1 -timeout 20m -v -run '$(or $(RUN),^TestSystemd$$)' ./scenarios
+	$(SCENARIOS) SKERRY_MACHINE_ROOT=$(MACHINE_ROOT) $(ALONE) go test -count=1 -timeout 20m -v -run '$(or $(RUN),^TestSystemd$$)' ./scenarios
 
 # Vet runs in lint.
-GO_TEST := go test -vet=off -p $(JOBS) -timeout 30m -ldflags '$(TEST_LDFLAGS)'
+TEST_FLAGS := -vet=off -p $(JOBS) -timeout 30m -ldflags '$(TEST_LDFLAGS)'
+
+# $(call gate,FLAGS,PACKAGES) tests, runs what failed once more, and tells it or refuses it: see packaging/gate. Flags of go test follow.
+gate = $(CURDIR)/bin/gate -gotestsum $(CURDIR)/bin/gotestsum -changed "$$($(CURDIR)/.ci/changed)" $(1) -packages "$(2)" -- $(TEST_FLAGS)
+
+.PHONY: bin/gate
+bin/gate: bin/gotestsum
+	go build -o $@ ./packaging/gate
+
+bin/gotestsum:
+	GOFLAGS=-trimpath GOBIN=$(CURDIR)/bin go install $(GOTESTSUM)
 
 .PHONY: compile
 compile: c-compiler ## compile what race and unit test
@@ -119,24 +153,24 @@ compile: c-compiler ## compile what race and unit test
 	cd testenv && CGO_ENABLED=1 go build -race -p $(JOBS) ./...
 
 .PHONY: race
-race: c-compiler ## unit tests under the race detector, of all that does not link Kubernetes' server
-	CGO_ENABLED=1 $(GO_TEST) -race $$(.ci/packages race)
+race: c-compiler bin/gate ## unit tests under the race detector, of all that does not link Kubernetes' server
+	CGO_ENABLED=1 $(call gate,-root,$$(.ci/packages race)) -race
 
 .PHONY: unit
-unit: ## unit tests, without the race detector, of what links Kubernetes' server, and histories of decisions
-	$(GO_TEST) $$(.ci/packages unit)
-	$(GO_TEST) -run '^TestHistories$$' ./server/binding
+unit: bin/gate ## unit tests, without the race detector, of what links Kubernetes' server, and histories of decisions
+	$(call gate,-root,$$(.ci/packages unit))
+	$(call gate,-root,./server/binding) '-run=^TestHistories$$'
 
 .PHONY: testenv-unit
-testenv-unit: c-compiler ## unit tests of the test environment
-	cd testenv && CGO_ENABLED=1 go test -vet=off -race -p $(JOBS) ./...
-	cd testenv/wec && go test -vet=off -p $(JOBS) ./inorder
+testenv-unit: c-compiler bin/gate ## unit tests of the test environment
+	cd testenv && CGO_ENABLED=1 $(call gate,-root,./...) -race
+	cd testenv/wec && $(call gate,-root,./inorder)
 
 # It compiles Kubernetes a second time, with cgo.
 .PHONY: race-all
 race-all: race testenv-unit ## all unit tests under the race detector, and the isolation test in full without it
-	CGO_ENABLED=1 $(GO_TEST) -race $$(.ci/packages unit)
-	SKERRY_ISOLATION=thorough $(GO_TEST) -run '^TestNoSpaceEscape$$' ./server
+	CGO_ENABLED=1 $(call gate,-root,$$(.ci/packages unit)) -race
+	SKERRY_ISOLATION=thorough $(call gate,-root,./server) '-run=^TestNoSpaceEscape$$'
 
 # The shells that there are completions for.
 .PHONY: shells
@@ -155,18 +189,18 @@ c-compiler:
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends gcc libc6-dev; }
 
 CORE := first_light relay killed partition moves regressed sealed operator walk users streams webhooks
-space := $(subst ,, )
-
-SCENARIOS := cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv
 
 .PHONY: core
-core: build testenv ## the scenarios that every change must pass
-	$(SCENARIOS) go test -vet=off -count=1 -timeout 30m -v -run '^TestScenarios$$/^script$$/^($(subst $(space),|,$(CORE)))$$' ./scenarios
+core: build testenv bin/gate ## the scenarios that every change must pass, and those that it touches
+	touched=$$(.ci/changed | sed -nE 's,^testenv/testdata/script/(.*)\.txt$$,\1,p'); \
+	if [ "$$(wc -w <<<"$$touched")" -gt 8 ]; then touched=; echo "more than 8 scripts are touched: make scenarios runs them" >&2; fi; \
+	scripts="$$(echo $(CORE) $$touched)"; \
+	$(SCENARIOS) SKERRY_PATIENCE=4 $(ALONE) $(call gate,-v,./scenarios) -count=1 "-run=^TestScenarios$$/^script$$/^($${scripts// /|})$$"
 
 .PHONY: scenarios
 scenarios: build bin/skerry-failpoints testenv ## scenarios over real and simulated clusters (RUN=regexp selects)
 	$(SCENARIOS) SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
-	  go test -count=1 -timeout 45m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
+	  $(ALONE) go test -count=1 -timeout 45m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
 
 ##@ Check
 
@@ -224,7 +258,7 @@ fuzz: ## fuzz every decoder (FUZZTIME=30s each); an input that breaks one is wri
 .PHONY: bench
 bench: build testenv $(if $(filter api,$(FIGURE)),bin/etcd) ## one JSON line a figure, beside a floor of the same run (FIGURE=name; see above it in the Makefile)
 ifeq ($(filter fleet reports store placement,$(FIGURE)),)
-	bin/testenv bench --skerry bin/skerry --etcd bin/etcd $(if $(FIGURE),--figure $(FIGURE)) $(if $(STREAMS),--streams $(STREAMS))
+	$(ALONE) bin/testenv bench --skerry bin/skerry --etcd bin/etcd $(if $(FIGURE),--figure $(FIGURE)) $(if $(STREAMS),--streams $(STREAMS))
 endif
 ifneq ($(filter fleet,$(or $(FIGURE),fleet)),)
 	SKERRY_FLEET=$(or $(AGENTS),1000) SKERRY_FLEET_DISK=$(AGENTS_DISK) SKERRY_BIN=$(CURDIR)/bin/skerry go test -count=1 -timeout 60m -run '^TestFleet$$' -v ./agent | sed -u '/^{/!w /dev/stderr' | sed -un '/^{/p'
@@ -268,7 +302,7 @@ model: ## a million histories of decisions against their properties, and each pr
 # A walk prints its seed; SEED=n does the same again, PARTITIONS, KILLS, OBJECTS and LIMIT=10m make it shorter or longer, KEEP=1 leaves the logs.
 .PHONY: walk
 walk: build testenv ## random cuts and kills over three sites, compared with a model (SEED, PARTITIONS, KILLS, OBJECTS)
-	bin/testenv walk --skerry bin/skerry $(if $(SEED),--seed $(SEED)) $(if $(PARTITIONS),--partitions $(PARTITIONS)) \
+	$(ALONE) bin/testenv walk --skerry bin/skerry $(if $(SEED),--seed $(SEED)) $(if $(PARTITIONS),--partitions $(PARTITIONS)) \
 	  $(if $(KILLS),--kills $(KILLS)) $(if $(OBJECTS),--objects $(OBJECTS)) $(if $(LIMIT),--limit $(LIMIT)) $(if $(KEEP),--keep)
 
 ORDER ?= 1h
@@ -281,7 +315,7 @@ SOAK ?= 2h
 
 .PHONY: soak
 soak: build testenv ## churn 1,000 objects and 3,000 pods for SOAK (default 2h) and print by how much center and agent grow
-	bin/testenv bench --skerry bin/skerry --figure soak --soak $(SOAK)
+	$(ALONE) bin/testenv bench --skerry bin/skerry --figure soak --soak $(SOAK)
 
 # Upstream's specs take minutes to compile and half an hour to run, so they are no part of `make test`.
 .PHONY: conformance
@@ -291,7 +325,7 @@ conformance: build ## run upstream's e2e specs and kubectl's tests against space
 	  github.com/onsi/ginkgo/v2/ginkgo k8s.io/kubernetes/cmd/kubectl k8s.io/kubernetes/cmd/kubectl-convert
 	cd testenv/conformance && go test -p $(JOBS) -c -vet=off -ldflags '-s -w' -o ../../bin/conformance/specs.test ./specs
 	cd testenv/conformance/specs && $(CURDIR)/bin/conformance/specs.test -test.run '^TestDeclared$$'
-	bin/testenv conformance --skerry bin/skerry $(if $(FOCUS),--focus '$(FOCUS)') $(foreach n,$(or $(SPACES),1 3),--spaces $(n)) \
+	$(ALONE) bin/testenv conformance --skerry bin/skerry $(if $(FOCUS),--focus '$(FOCUS)') $(foreach n,$(or $(SPACES),1 3),--spaces $(n)) \
 	  $(if $(filter 0,$(SITE)),--site=false) $(if $(filter 0,$(KUBECTL)),--kubectl=false) --upstream "$$(cd testenv/conformance && go list -m -f '{{.Dir}}' k8s.io/kubernetes)"
 
 # The release of Flux's source-controller whose definitions are used; the controller itself is not.
@@ -358,12 +392,11 @@ operators: verdicts build testenv $(COMPARED:%=bin/operators/%/operator) ## exis
 	  -o $(CURDIR)/bin/operators/certmanager/ tool
 	PATH="$$(bin/testenv tools):$$PATH" testenv/operators/certmanager/chart.sh \
 	  "$$(cd testenv/operators/certmanager && go list -m -f '{{.Dir}}' $(CERT_MANAGER))" $(CERT_MANAGER_RELEASE) bin/operators/certmanager
-	cd testenv && SKERRY_SCENARIOS=1 SKERRY_BIN=$(CURDIR)/bin/skerry TESTENV_BIN=$(CURDIR)/bin/testenv SKERRY_OPERATORS=$(CURDIR)/bin/operators \
-	  go test -count=1 -timeout 80m -v -run '^Test(Compared)?Operators$$' ./scenarios
+	$(SCENARIOS) SKERRY_OPERATORS=$(CURDIR)/bin/operators $(ALONE) go test -count=1 -timeout 80m -v -run '^Test(Compared)?Operators$$' ./scenarios
 
 .PHONY: corpus
 corpus: build testenv ## compare a space with a cluster, construct by construct (CORPUS=directory of charts, KIND=simulated, FOCUS=regexp, WORKERS=4)
-	bin/testenv corpus --skerry bin/skerry $(if $(CORPUS),--bundles '$(CORPUS)') $(if $(KIND),--kind $(KIND)) $(if $(FOCUS),--focus '$(FOCUS)') $(if $(WORKERS),--workers $(WORKERS))
+	$(ALONE) bin/testenv corpus --skerry bin/skerry $(if $(CORPUS),--bundles '$(CORPUS)') $(if $(KIND),--kind $(KIND)) $(if $(FOCUS),--focus '$(FOCUS)') $(if $(WORKERS),--workers $(WORKERS))
 
 ##@ Ship
 

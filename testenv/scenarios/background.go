@@ -31,7 +31,7 @@ func background(ts *testscript.TestScript, neg bool, args []string) {
 	if p := all.find(name); p != nil {
 		select {
 		case <-p.ended: // it has said why, and was about to
-		case <-time.After(endGrace):
+		case <-time.After(patience * endGrace):
 			ts.Fatalf("process %s runs already", name)
 		}
 	}
@@ -65,7 +65,7 @@ func endBackground(kill bool) func(*testscript.TestScript, bool, []string) {
 			ts.Fatalf("no process %s runs", args[0])
 		}
 		if !p.end(kill) {
-			ts.Fatalf("process %s did not end within %s of SIGTERM", p.name, endGrace)
+			ts.Fatalf("process %s did not end within %s of SIGTERM", p.name, patience*endGrace)
 		}
 	}
 }
@@ -109,7 +109,7 @@ func (p *backgroundProcess) end(kill bool) bool {
 	select {
 	case <-p.ended:
 		return true
-	case <-time.After(endGrace):
+	case <-time.After(patience * endGrace):
 		_ = p.cmd.Process.Kill()
 		<-p.ended
 		return false

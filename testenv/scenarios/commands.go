@@ -55,10 +55,6 @@ func check(ts *testscript.TestScript, neg bool, err error) {
 // pollInterval is the pause between two runs of an eventually's command.
 const pollInterval = 200 * time.Millisecond
 
-// patience multiplies the limits that scripts give: they are for a quiet machine, and a busy one takes
-// longer for everything. It costs nothing where something does happen.
-const patience = 3
-
 // eventually repeats a command until it succeeds and its standard output
 // matches, or with "!" until it fails or does not match. When the time is over it
 // fails with the last output.

@@ -17,12 +17,12 @@ import (
 // of it, where somebody looks first.
 
 // What is told of a failed script, in lines: the end of its output, and what each of its background
-// processes warned of last, or else said last.
+// processes warned of last and said last.
 const (
 	toldOutput   = 40
 	toldWarnings = 8
-	toldEnd      = 3 // of a log without warnings
-	toldCause    = 6 // in a summary
+	toldEnd      = 50 // of each log
+	toldCause    = 6  // in a summary
 )
 
 // failures is what is told of the scripts that failed. It may be used concurrently.
@@ -94,8 +94,8 @@ func (s script) Log(args ...any) {
 	}
 }
 
-// tellWarnings tells what the background processes of a failed script warned of last, or said last where
-// they did not warn. They must have ended.
+// tellWarnings tells what the background processes of a failed script warned of last, and said last.
+// They must have ended.
 func (s script) tellWarnings(dir string) {
 	if !s.Failed() {
 		return
@@ -108,7 +108,8 @@ func (s script) tellWarnings(dir string) {
 		}
 		if told := warnings(string(text)); told != "" {
 			failed.add(s.Name(), "-- the last warnings in "+filepath.Base(log)+"\n"+told)
-		} else if told := ending(string(text), toldEnd); told != "" {
+		}
+		if told := ending(string(text), toldEnd); told != "" {
 			failed.add(s.Name(), "-- the end of "+filepath.Base(log)+"\n"+told)
 		}
 	}

@@ -104,7 +104,7 @@ func rebootMachine(ts *testscript.TestScript, name string, stop func(*machine)) 
 	stop(machineOf(ts, name))
 	select {
 	case <-p.ended:
-	case <-time.After(bootTimeout):
+	case <-time.After(patience * bootTimeout):
 		ts.Fatalf("machine %s does not stop\n%s", name, readLog(ts, name+"-console"))
 	}
 	startMachine(ts, name, netns)

@@ -87,7 +87,7 @@ func readMessages(text string) (all []*message, err error) {
 
 // run returns what is not as it should be.
 func (m *message) run(ts *testscript.TestScript) (problem string) {
-	limit := strconv.Itoa(int(messageTime.Seconds()))
+	limit := strconv.Itoa(int((patience * messageTime).Seconds()))
 	cmd, err := scriptCommand(ts, []string{"timeout", limit, "sh", "-c", m.command})
 	ts.Check(err)
 	output, err := cmd.CombinedOutput()

@@ -60,7 +60,7 @@ func (r *runner) runPage(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(cmd.Start())
 	// What a page starts in the background lives until the script ends, so that it can be looked at.
 	ts.Defer(func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	timer := time.AfterFunc(pageTimeout, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
+	timer := time.AfterFunc(patience*pageTimeout, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
 	began := time.Now()
 	err = cmd.Wait()
 	timer.Stop()

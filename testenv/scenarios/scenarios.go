@@ -26,6 +26,7 @@
 //	page [@MACHINE] FILE[#SECTION] [FROM=TO...]
 //	                                run the commands of a page of packaging/docs, here or in a
 //	                                machine, with names and addresses replaced
+//	noerrors LOG...                 the logs have no errors but those of Kubernetes' libraries
 //	bg NAME COMMAND                 start a process; its output is in NAME.log
 //	bgstop NAME, bgkill NAME        end it with SIGTERM, with SIGKILL
 //
@@ -44,6 +45,8 @@
 // them, which $NS, a name that no other script has, helps with. $CENTER and $OTHER are free
 // addresses for centers, $PORTS eight free ports for other servers, $PORT and $PORT2 the first two of
 // them. Processes end with their script.
+//
+// SKERRY_PATIENCE multiplies the limit of every wait, 3 unless it is set.
 //
 // Tests import it; [Run] and [Compare] do nothing unless SKERRY_SCENARIOS=1.
 package scenarios
@@ -111,6 +114,7 @@ func (r *runner) params(dir string) testscript.Params {
 			"install":     install,
 			"operator":    startOperator,
 			"messages":    messages,
+			"noerrors":    noErrors,
 		},
 	}
 }

@@ -94,6 +94,7 @@ func run(ts *testscript.TestScript, argv ...string) string {
 
 // waitFor waits until check returns nil. It fails with the last error, or when the process ends.
 func waitFor(ts *testscript.TestScript, process string, limit time.Duration, check func() error) {
+	limit *= patience
 	for end := time.Now().Add(limit); ; time.Sleep(pollInterval) {
 		err := check()
 		switch {
