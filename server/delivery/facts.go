@@ -254,7 +254,7 @@ func (d *Delivery) ask(l *look) {
 			if reported && q.volume && p.HasVolume && !d.catalog.Discards(name) && !l.leavesVolumes(t) {
 				l.volumes[t] = append(l.volumes[t], q.text())
 			}
-			if q.ends && q.unsent == "" && (!reported || p.Begun) && l.mayRunAt(t) && !d.catalog.Removes(name) {
+			if q.ends && q.unsent == "" && (!reported || p.Begun) && l.mayRunAt(t) && !d.catalog.Discards(name) {
 				l.begun[t] = append(l.begun[t], q.text()) // what is silent may have begun
 			}
 			if reported && l.present[t] == "" {
