@@ -66,6 +66,9 @@ type siteLease struct {
 	holder  *lease.Holder
 	stored  storedLease
 	renewed time.Time // by the clock of the day, for people
+	// unseen: the lease had ended when the agent began, or has begun to hold again, and run has not
+	// looked since. It may see nothing of that end, and what was stopped has to run again.
+	unseen bool
 }
 
 // openLease goes on with the lease that the site had.
@@ -89,6 +92,7 @@ func openLease(a *agent) (*siteLease, error) {
 	l.holder = lease.Load(l.stored.State, boottime.ID())
 	l.holder.Check(boottime.Now())
 	l.publishLocked()
+	l.unseen = l.ended()
 	return l, nil
 }
 
@@ -134,10 +138,11 @@ func (l *siteLease) Request() (r lease.Request, after time.Duration) {
 func (l *siteLease) Answered(a lease.Answer) (again bool) {
 	a.Behind = a.Behind || l.agent.Relay && l.agent.applier.Pending() > 0
 	l.mu.Lock()
-	before := l.holder.State().Terms
+	before, ended := l.holder.State().Terms, l.ended()
 	l.holder.Answered(boottime.Now(), a)
 	l.renewed = time.Now()
 	l.publishLocked()
+	l.unseen = l.unseen || ended && !l.ended()
 	l.storeLocked()
 	again = before != l.holder.State().Terms
 	l.mu.Unlock()
@@ -240,25 +245,18 @@ func (l *siteLease) runsOnce(k store.Key, body []byte) (bool, error) {
 // run ends and begins the lease by the clock, until ctx ends. What has to stop, or may run again, is
 // looked at each time.
 func (l *siteLease) run(ctx context.Context) error {
-	was := l.ended()
-	if was {
-		l.mu.Lock()
-		l.storeLocked() // so that a restart calls this end of the lease the same
-		l.mu.Unlock()
-		l.tell(true)
-		if err := l.lookAgain(); err != nil {
-			return err
-		}
-	}
+	was := false
 	for {
 		l.mu.Lock()
 		l.holder.Check(boottime.Now())
 		l.publishLocked()
-		l.storeLocked()
+		l.storeLocked() // so that a restart calls this end of the lease the same
 		now := l.holder.Ended(boottime.Now())
 		next, ends := l.holder.Next(boottime.Now())
+		unseen := l.unseen
+		l.unseen = false
 		l.mu.Unlock()
-		if now != was {
+		if now != was || unseen {
 			was = now
 			l.tell(now)
 			if err := l.lookAgain(); err != nil {

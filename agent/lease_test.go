@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"testing"
@@ -222,5 +223,33 @@ func TestTheJobsOfACronJobStopWithIt(t *testing.T) {
 		if notes, _ := s.api.Object("batch", "jobs", "default", name)["metadata"].(map[string]any)["annotations"].(map[string]any); notes["skerry.dev/lease-ended"] != nil {
 			t.Errorf("%s is marked still: %v", name, notes)
 		}
+	}
+}
+
+// What the end of a lease has stopped runs again also when an agent that begins hears of its renewal
+// before it has looked at the clock.
+func TestARenewalBeforeTheClockIsLookedAt(t *testing.T) {
+	s := newSite(t)
+	db := statefulSet("db")
+	s.desire(db)
+	s.settled()
+	terms := lease.Terms{Duration: time.Hour, Stop: true}
+	s.renew(terms, time.Nanosecond, false)
+	eventually(t, "the StatefulSet is stopped", s.is(db, "replicas", 0))
+	next, err := openLease(s.agent)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next.now = s.leased.now // the applier goes by it
+	next.Begin()
+	r, _ := next.Request()
+	next.Answered(lease.Answer{N: r.N, Terms: terms, For: time.Hour})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- next.run(ctx) }()
+	eventually(t, "the StatefulSet runs again", s.is(db, "replicas", 1))
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
 	}
 }
