@@ -50,6 +50,7 @@ type Object struct {
 	Apart      bool      // the definitions of its space do not follow it, see settleApart
 	Hook       *HookMark // a Job that is a hook of a move; nil for any other object
 	Ends       bool      // it runs once to its end, see placement.Ends
+	Paused     bool      // see placement.Paused
 	once       bool      // it must not run twice, or of a claim: workloads must not for its sake
 	Stays      bool      // a definition that is on no target, nor are its custom resources
 	Retired    bool      // it is gone from the space, and targets have it by their release, see rolled

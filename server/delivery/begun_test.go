@@ -11,8 +11,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// runsToEnd stores an object of the namespace app with a spec.
-func (c *center) runsToEnd(k store.Key, apiVersion, kind string, spec map[string]any) store.Key {
+// workloadOf stores an object of the namespace app with a spec.
+func (c *center) workloadOf(k store.Key, apiVersion, kind string, spec map[string]any) store.Key {
 	m := meta(k.Name)
 	m["namespace"] = k.Namespace
 	c.put(k, obj(apiVersion, kind, m, "spec", spec))
@@ -23,13 +23,13 @@ func (c *center) runsToEnd(k store.Key, apiVersion, kind string, spec map[string
 func TestWhatHasBegunStaysUntilItEnds(t *testing.T) {
 	for name, begin := range map[string]func(c *center) store.Key{
 		"a Job": func(c *center) store.Key {
-			return c.runsToEnd(key("batch", "jobs", "load"), "batch/v1", "Job", nil)
+			return c.workloadOf(key("batch", "jobs", "load"), "batch/v1", "Job", nil)
 		},
 		"Jobs of a CronJob": func(c *center) store.Key {
-			return c.runsToEnd(key("batch", "cronjobs", "load"), "batch/v1", "CronJob", nil)
+			return c.workloadOf(key("batch", "cronjobs", "load"), "batch/v1", "CronJob", nil)
 		},
 		"a bare Pod": func(c *center) store.Key {
-			return c.runsToEnd(key("", "pods", "load"), "v1", "Pod", map[string]any{"restartPolicy": "Never"})
+			return c.workloadOf(key("", "pods", "load"), "v1", "Pod", map[string]any{"restartPolicy": "Never"})
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestAPodThatIsRestartedForEverMoves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shop(t)
 		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
-		pod := c.runsToEnd(key("", "pods", "shell"), "v1", "Pod", map[string]any{"restartPolicy": "Always"})
+		pod := c.workloadOf(key("", "pods", "shell"), "v1", "Pod", map[string]any{"restartPolicy": "Always"})
 		c.eventually("on a", func() bool { return c.has("a", pod) })
 		c.report("a", pod, func(p *placement.Progress) { p.Begun = true })
 		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})

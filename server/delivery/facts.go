@@ -33,6 +33,8 @@ type look struct {
 	volumes                   map[binding.TargetID][]string
 	notReady, unseen, present map[binding.TargetID]string
 	refused                   map[binding.TargetID]bool
+	// eased are the targets that have as much as the ones that they replace, and less than is wished.
+	eased map[binding.TargetID]struct{}
 	// begun, per target, is what has begun there and must run once to its end, or may have.
 	begun map[binding.TargetID][]string
 	// fenced is what of it must not run twice, absent what is known of that on targets of the record that
@@ -60,6 +62,7 @@ type question struct {
 	single bool   // it is on one target only
 	volume bool   // it may have one
 	ends   bool   // it runs once to its end
+	paused bool
 	// scaling: it is yet to be sent with the replicas that it is to have.
 	scaling bool
 	// versions are nil where all targets are asked the same.
@@ -70,7 +73,7 @@ type question struct {
 func (d *Delivery) question(o *catalog.Object) question {
 	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o), single: o.KeptSingle(),
 		volume: o.Kind.Resource == "persistentvolumeclaims" || o.Work != nil && o.Work.Templates,
-		ends:   o.Ends && o.Hook == nil, scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
+		ends:   o.Ends && o.Hook == nil, paused: o.Paused, scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
 }
 
 // text names the object in messages.
@@ -236,11 +239,12 @@ func (d *Delivery) ask(l *look) {
 	slices.SortFunc(l.asked, byKey) // so that it is the same object each time that is named as missing
 	l.volumes, l.notReady = map[binding.TargetID][]string{}, map[binding.TargetID]string{}
 	l.unseen, l.present = map[binding.TargetID]string{}, map[binding.TargetID]string{}
+	l.eased = map[binding.TargetID]struct{}{}
 	l.refused, l.begun = map[binding.TargetID]bool{}, map[binding.TargetID][]string{}
 	for i := range l.facts.Targets {
 		t := l.facts.Targets[i].ID
 		name := l.names[t]
-		why, refused := d.first(name, l.onlyAt(t))
+		why, refused := d.first(name, l.instead(t), l.onlyAt(t))
 		if why != "" {
 			l.notReady[t], l.refused[t] = why, refused
 		}
@@ -323,6 +327,16 @@ func (l *look) pinned(t binding.TargetID) bool {
 	return true
 }
 
+// instead is the target that a target stands beside and is to replace, empty for none.
+func (l *look) instead(t binding.TargetID) string {
+	for _, p := range l.record.Places {
+		if p.Target == t && !p.Off && p.For != 0 && l.record.Has(p.For) {
+			return l.names[p.For]
+		}
+	}
+	return ""
+}
+
 // answers are the reports of the targets of a look.
 type answers struct {
 	d *Delivery
@@ -358,7 +372,13 @@ func (a *answers) Word(t binding.TargetID, object int) binding.Word {
 	case !reported:
 		return binding.NoWord
 	}
-	switch why := p.Arrived(demand); {
+	why := p.Arrived(demand)
+	if eased := a.d.eased(demand, q, a.l.instead(t)); why != "" && eased != demand {
+		if why, demand = p.Arrived(eased), eased; why == "" {
+			a.l.eased[t] = struct{}{}
+		}
+	}
+	switch {
 	case why == "":
 		if revision := a.d.Doubts.Of(name, q.key); revision > 0 {
 			a.d.cfg.Confirm(name, revision)

@@ -14,12 +14,21 @@ import (
 // and then the time begins anew.
 type readiness map[catalog.Ref]map[binding.TargetID]time.Time
 
+// easedFor is for how long a target must have as much as the one that it replaces, where that is less than
+// is wished: what is short for a moment on the old one is needed on the new one.
+const easedFor = time.Minute
+
 // settle holds the moves of a look back whose new target has not been ready for MinReady yet: it
 // counts as not ready. It returns when that is to be looked at again, zero where nothing is held back.
 func (r readiness) settle(l *look, of catalog.Ref, minReady time.Duration, now time.Time) (again time.Time) {
 	since := map[binding.TargetID]time.Time{}
 	for i := range l.facts.Targets {
 		t := &l.facts.Targets[i]
+		minReady, why := minReady, "move.minReadySeconds is"
+		if _, eased := l.eased[t.ID]; eased {
+			minReady = max(minReady, min(easedFor, time.Duration(l.facts.Timeout)*time.Second/2))
+			why = "less than is wished counts after"
+		}
 		if t.State != binding.Ready || minReady == 0 || !replaces(l.record, t.ID) {
 			continue
 		}
@@ -30,8 +39,8 @@ func (r readiness) settle(l *look, of catalog.Ref, minReady time.Duration, now t
 		since[t.ID] = began
 		if until := began.Add(minReady); now.Before(until) {
 			t.State = binding.Unproven
-			l.notReady[t.ID] = fmt.Sprintf("it is available since %s, and move.minReadySeconds is %g",
-				began.UTC().Format(time.RFC3339), minReady.Seconds())
+			l.notReady[t.ID] = fmt.Sprintf("it is available since %s, and %s %g",
+				began.UTC().Format(time.RFC3339), why, minReady.Seconds())
 			if again.IsZero() || until.Before(again) {
 				again = until
 			}

@@ -35,7 +35,7 @@ func (d *Delivery) Review(space string, q v1alpha1.PlacementReviewSpec) (*v1alph
 	}
 	for i := range r.status.Targets {
 		if t := &r.status.Targets[i]; t.InUse || t.Chosen && slices.Contains(r.moving, t.Name) {
-			t.WaitsFor, _ = d.first(t.Name, r.asked)
+			t.WaitsFor, _ = d.first(t.Name, "", r.asked)
 			t.WaitsFor = strings.Trim(r.away[t.Name]+"; "+t.WaitsFor, "; ")
 		}
 	}

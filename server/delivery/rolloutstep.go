@@ -229,7 +229,7 @@ func (d *Delivery) judge(r *catalog.Rolled, s rollout.State, targets []rollout.F
 			if _, has := q.on(f.Name); !has {
 				return d.has(f.Name, q)
 			}
-			why, _ := d.arrived(f.Name, q)
+			why, _ := d.arrived(f.Name, "", q)
 			return why != "" && !(q.single && !d.has(f.Name, q))
 		})
 		if !well {

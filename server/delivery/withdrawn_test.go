@@ -72,7 +72,7 @@ func TestAWithdrawnMoveEndsWhereItBegan(t *testing.T) {
 						c.report("a", web, nil)
 						w.begin(c, web)
 						c.eventually("on both", func() bool { return c.has("a", web) && c.has("b", web) })
-						c.report("b", web, func(p *placement.Progress) { p.Available = 2 })
+						c.report("b", web, func(p *placement.Progress) { p.Available = 0 }) // less than a has
 						c.report("a", web, change)
 						time.Sleep(time.Minute)
 						w.back(c, web)

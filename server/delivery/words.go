@@ -51,7 +51,7 @@ func (p *plan) step(d *Delivery, next binding.Record) placement.Step {
 	switch {
 	case next.Settled() && (was.Settled() || p.at.Revision == 0):
 		if len(f.Wanted) == 0 && f.Wish == binding.NoOpinion {
-			return say(placement.Staying, "")
+			return say(placement.Staying, "%s", p.choice.Message)
 		}
 		return say(placement.Settled, "")
 	case next.Settled() && slices.ContainsFunc(left, func(t string) bool { return p.cameFor(t) }):

@@ -172,7 +172,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	indexRights(o)
 	s.stay(o, r.stays)
 	touched := s.connect(o, r)
-	o.Ends = r.ends
+	o.Ends, o.Paused = r.ends, r.paused
 	o.ReadOnce(w.Key, w.Object)
 	ended := r.finished && !o.Finished
 	if o.Finished = r.finished; o.Finished {

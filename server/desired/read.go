@@ -27,6 +27,7 @@ type reading struct {
 	dependents bool
 	finished   bool
 	ends       bool
+	paused     bool
 	sync       string
 	excluded   bool
 	stays      bool
@@ -54,6 +55,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		sync:       fields.Clone(meta, "annotations", v1alpha1.AnnotationSync),
 		finished:   placement.Finished(k, obj),
 		ends:       placement.Ends(k, obj),
+		paused:     placement.Paused(k, obj),
 		excluded:   placement.Excluded(k, obj),
 		stays:      placement.StaysInSpace(k, obj),
 		fromParent: fields.Clone(meta, "annotations", v1alpha1.AnnotationOriginUID) != "",

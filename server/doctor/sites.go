@@ -110,7 +110,7 @@ func (w *workstation) site(t *v1alpha1.SyncTarget, now time.Time) (out []doctor.
 		out = append(out, siteVersion.Warns("the site runs %s, this is %s", st.AgentVersion, w.Version))
 	}
 	if len(out) == 0 && st.Refused > 0 {
-		out = append(out, siteRefuses.Warns("%d of %d objects", st.Refused, st.Objects))
+		out = append(out, siteRefuses.Warns("%s", st.RefusedText()))
 	}
 	return out
 }

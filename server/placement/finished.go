@@ -18,6 +18,13 @@ func Ends(k store.Key, obj map[string]any) bool {
 	return false
 }
 
+// Paused reports whether an object is a Deployment that is paused: it makes no Pods on a target that it
+// comes to.
+func Paused(k store.Key, obj map[string]any) bool {
+	paused, _ := fields.Map(obj, "spec")["paused"].(bool)
+	return paused && k.Group == "apps" && k.Resource == "deployments"
+}
+
 // begun reports whether what a status is of has begun, and has not ended.
 func begun(k store.Key, b *brief) bool {
 	switch k.Group + "/" + k.Resource {

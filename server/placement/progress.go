@@ -35,6 +35,21 @@ type Demand struct {
 	Hash store.Hash
 	// Replicas that spec asks for.
 	Replicas int64
+	// Broken: it need not be available in full, see From.
+	Broken bool
+}
+
+// From is the demand on a target that comes in place of one which has the object: what is not available
+// there need not be available after it. Of what is partly available some is needed.
+func (d Demand) From(had Progress) Demand {
+	if had.UID != d.UID {
+		return d
+	}
+	d.Broken = !had.Ready
+	if d.Replicas = min(d.Replicas, had.Available); d.Broken && had.Available > 0 {
+		d.Replicas = max(d.Replicas, 1)
+	}
+	return d
 }
 
 // Arrived returns an empty text when the object is applied and available as demanded, else what is
@@ -47,7 +62,7 @@ func (p Progress) Arrived(d Demand) string {
 		return p.Refused.Reason + ": " + p.Refused.Message
 	case p.Applied != d.Hash:
 		return "not applied yet"
-	case !p.Ready || p.Available < d.Replicas && !p.Varied:
+	case !p.Ready && !d.Broken || p.Available < d.Replicas && !p.Varied:
 		return fmt.Sprintf("not available yet (%d of %d)", p.Available, d.Replicas)
 	}
 	return ""
@@ -61,6 +76,7 @@ type brief struct {
 	AvailableReplicas      int64  `json:"availableReplicas"`
 	UnavailableReplicas    int64  `json:"unavailableReplicas"`
 	NumberUnavailable      int64  `json:"numberUnavailable"`
+	NumberAvailable        int64  `json:"numberAvailable"`
 	DesiredNumberScheduled int64  `json:"desiredNumberScheduled"`
 	UpdatedNumberScheduled int64  `json:"updatedNumberScheduled"`
 	Ready                  int64  `json:"ready"`
@@ -144,6 +160,7 @@ func (p *Progress) judge(k store.Key, b *brief, told bool, generation int64) {
 	case "apps/replicasets", "/replicationcontrollers":
 		p.Ready = observed && b.AvailableReplicas == b.Replicas
 	case "apps/daemonsets":
+		p.Available = b.NumberAvailable
 		p.Ready = observed && b.NumberUnavailable == 0 && b.UpdatedNumberScheduled == b.DesiredNumberScheduled
 	case "batch/jobs":
 		p.Ready = b.is("Complete", "Failed", "SuccessCriteriaMet", "Suspended") || (b.running() > 0 && b.Ready == int64(b.running()))

@@ -14,12 +14,16 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// ending is a placed Pod or claim that is being deleted. It is on no target any more as far as decisions go,
+// ending is a placed Pod or claim that is being deleted, or anything with a finalizer of clusterFinalizers. It is on no target any more as far as decisions go,
 // and stays in the space until its targets report that it has gone there.
 type ending struct {
-	uid     string
-	targets []string
+	uid, apiVersion string
+	targets         []string
+	protected       bool // it has finalizers that only a cluster's own controllers take off
 }
+
+// lingers reports whether objects of a kind stay in the space until they have gone at their targets.
+func lingers(k store.Key) bool { return k.Group == "" && (k.Resource == "pods" || isClaim(k)) }
 
 // endingPause is how often endings are looked at that no report has woken: their target may have
 // been removed.
@@ -27,17 +31,19 @@ const endingPause = 10 * time.Second
 
 // observeEndingLocked takes over whether a write is of a placed Pod or claim that is being deleted.
 func (s *Summary) observeEndingLocked(w store.Write) {
-	if w.Key.Group != "" || w.Key.Resource != "pods" && !isClaim(w.Key) {
-		return
-	}
 	meta := fields.Map(w.Object, "metadata")
-	grace := graceOf(meta)
+	_, protected := withoutClusters(w.Key, fields.List(meta, "finalizers"))
 	on := fields.String(fields.Map(meta, "annotations"), v1alpha1.AnnotationTargets)
-	if fields.String(meta, "deletionTimestamp") == "" || grace == 0 || on == "" {
+	waits := lingers(w.Key) && graceOf(meta) != 0 && on != ""
+	if fields.String(meta, "deletionTimestamp") == "" || !waits && !protected {
 		delete(s.ending, w.Key)
 		return
 	}
-	s.ending[w.Key] = ending{fields.String(meta, "uid"), strings.Split(on, ",")}
+	e := ending{uid: fields.String(meta, "uid"), apiVersion: w.APIVersion, protected: protected}
+	if on != "" {
+		e.targets = strings.Split(on, ",")
+	}
+	s.ending[w.Key] = e
 	s.queue.Add(w.Key)
 }
 
@@ -67,7 +73,7 @@ func (s *Summary) end(ctx context.Context, k store.Key) (bool, error) {
 			return true, err
 		}
 		switch there := told && r.Object == nil && r.OriginUID == e.uid; {
-		case there && isClaim(k):
+		case there && k.Resource != "pods":
 			return true, nil // it shows what it was
 		case there:
 			at := placement.Located{Key: k, APIVersion: "v1", Kind: "Pod", UID: e.uid}
@@ -76,6 +82,14 @@ func (s *Summary) end(ctx context.Context, k store.Key) (bool, error) {
 		if _, out := s.silent.Outage(t); out {
 			return true, nil // it may have the Pod
 		}
+	}
+	if e.protected {
+		if err := s.unprotect(ctx, k, e); err != nil {
+			return true, err
+		}
+	}
+	if !lingers(k) {
+		return true, nil
 	}
 	err := s.cfg.API.Delete(ctx, k, "v1", e.uid)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {

@@ -145,6 +145,9 @@ func moveNotes(s *Snapshot) (rows []Row) {
 }
 
 func (c Clock) move(m Move) string {
+	if m.Phase == "Staying" {
+		return fmt.Sprintf("%s stays on %s: %s", m.Object, places(m.From), orElse(m.WaitsFor, "no target fits"))
+	}
 	text := fmt.Sprintf("%s moves from %s to %s", m.Object, places(m.From), places(m.To))
 	if m.Since != nil {
 		text += " " + c.lasting(m.Since.Time)

@@ -104,7 +104,7 @@ func (c Clock) of(t *v1alpha1.SyncTarget) (out []Problem) {
 		}
 	}
 	if st.Refused > 0 {
-		add(refuses, "", fmt.Sprintf("refuses %d of %d objects", st.Refused, st.Objects), "", nil)
+		add(refuses, "", "refuses "+st.RefusedText(), "", nil)
 		p := &out[len(out)-1]
 		p.Objects, p.more = st.Refusals, int(st.Refused)-len(st.Refusals)
 	}

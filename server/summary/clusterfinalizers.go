@@ -1,0 +1,65 @@
+package summary
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/store"
+)
+
+// clusterFinalizers are the finalizers that only the controllers of a cluster take off, by kind. Somebody has
+// copied them into the space with an object. A target's cluster puts its own on its copy, and takes them off
+// there; so in the space they mean nothing once no target has a copy.
+var clusterFinalizers = map[string][]string{
+	"/persistentvolumeclaims": {"kubernetes.io/pvc-protection"},
+	"/persistentvolumes": {"kubernetes.io/pv-protection", "kubernetes.io/pv-controller",
+		"external-provisioner.volume.kubernetes.io/finalizer"},
+	"/services":                              {"service.kubernetes.io/load-balancer-cleanup"},
+	"/pods":                                  {"batch.kubernetes.io/job-tracking"},
+	"resource.k8s.io/resourceclaims":         {"resource.kubernetes.io/delete-protection"},
+	"storage.k8s.io/volumeattributesclasses": {"kubernetes.io/vac-protection"},
+}
+
+// withoutClusters returns the finalizers of an object without those, and whether it has any of them.
+func withoutClusters(k store.Key, finalizers []any) (rest []string, some bool) {
+	theirs := clusterFinalizers[k.Group+"/"+k.Resource]
+	for _, f := range finalizers {
+		name, _ := f.(string)
+		if slices.Contains(theirs, name) {
+			some = true
+			continue
+		}
+		rest = append(rest, name)
+	}
+	return rest, some
+}
+
+// unprotect takes the finalizers of a cluster off an object that is being deleted and that no target has.
+func (s *Summary) unprotect(ctx context.Context, k store.Key, e ending) error {
+	obj, err := s.cfg.API.Get(ctx, k, e.apiVersion)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read %s to take off finalizers: %w", k, err)
+	}
+	meta := fields.Map(obj, "metadata")
+	rest, some := withoutClusters(k, fields.List(meta, "finalizers"))
+	if !some || fields.String(meta, "uid") != e.uid {
+		return nil
+	}
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": e.uid,
+		"resourceVersion": meta["resourceVersion"], "finalizers": rest}})
+	if err != nil {
+		return fmt.Errorf("encode finalizers: %w", err)
+	}
+	if _, err := s.cfg.API.Patch(ctx, k, e.apiVersion, "", patch); err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("take finalizers off %s: %w", k, err)
+	}
+	return nil
+}
