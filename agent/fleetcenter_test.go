@@ -24,6 +24,7 @@ import (
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/quic"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // centerProcess is a center in a process of its own, so that its memory and time can be told from
@@ -37,14 +38,10 @@ type centerProcess struct {
 }
 
 func startCenterProcess(t *testing.T) *centerProcess {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := l.Addr().String()
-	ignore(l.Close())
+	address := tunneltest.AnyPort()
 	c := &centerProcess{t: t, dir: t.TempDir(), address: address, url: "https://" + address}
 	c.kubeconfig = filepath.Join(c.dir, "data", "admin.kubeconfig")
+	var err error
 	if c.log, err = os.Create(filepath.Join(c.dir, "center.log")); err != nil {
 		t.Fatal(err)
 	}

@@ -35,6 +35,7 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
 	"skerry.dev/skerry/tunnel/metrics"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 var (
@@ -87,7 +88,7 @@ func (a *authority) issue(t *testing.T, cn string, groups ...string) tls.Certifi
 		SerialNumber: big.NewInt(time.Now().UnixNano()),
 		Subject:      pkix.Name{CommonName: cn, Organization: groups},
 		NotAfter:     time.Now().Add(time.Hour),
-		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1)},
+		IPAddresses:  []net.IP{net.IPv4(127, 0, 0, 1), tunneltest.Loopback()},
 		ExtKeyUsage:  []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}
 	der, err := x509.CreateCertificate(rand.Reader, tmpl, a.cert, &k.PublicKey, a.key)

@@ -17,6 +17,8 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
+
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 const isolatedRounds = 8 // of writes to every object
@@ -31,8 +33,10 @@ func TestFiftySpacesOfEqualNames(t *testing.T) {
 		isolatedSpaces = 50
 	}
 	dir, ca := t.TempDir(), newAuthority(t)
-	c := start(t, dir, ca, nil)
-	address := strings.TrimPrefix(c.url, "https://")
+	address := tunneltest.AnyPort() // the center listens there again
+	l, err := net.Listen("tcp", address)
+	must(t, err)
+	c := startOn(t, l, dir, ca, nil)
 	var tenants []*tenant
 	for i := range isolatedSpaces {
 		name := fmt.Sprintf("s%s%d", strings.Repeat("-a", i%3), i) // some are the beginning of others: s1, s10

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"log/slog"
-	"net"
 	"net/http"
 	"testing"
 	"time"
@@ -13,15 +12,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/server"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // TestReadyMeansReady asks a center that starts as often as it can: the first time that /readyz
 // says ok, root can be worked in.
 func TestReadyMeansReady(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	must(t, err)
-	address := l.Addr().String()
-	must(t, l.Close())
+	address := tunneltest.AnyPort()
 	s, err := server.New(server.Config{DataDir: t.TempDir(), Listen: address, Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())

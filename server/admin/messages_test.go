@@ -5,23 +5,19 @@ import (
 	"errors"
 	"io"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // What a user can cause is said in one line, with its cause and what to do.
 func TestMessages(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone := l.Addr().String()
-	l.Close() // nobody answers there
+	gone := tunneltest.AnyPort() // nobody answers there
 	kubeconfig := filepath.Join(t.TempDir(), "kubeconfig")
 	if err := os.WriteFile(kubeconfig, []byte(`{"apiVersion":"v1","kind":"Config","current-context":"root",
 		"clusters":[{"name":"c","cluster":{"server":"https://`+gone+`"}}],
@@ -62,7 +58,7 @@ func TestMessages(t *testing.T) {
 	if got := text(wrapRead("k", denied)); !strings.Contains(got, "; its owner may read it (sudo), or name another with --kubeconfig FILE or KUBECONFIG") {
 		t.Errorf("another user's kubeconfig: %s", got)
 	}
-	err = confirm(AcceptOptions{In: strings.NewReader("y")}, 1)
+	err := confirm(AcceptOptions{In: strings.NewReader("y")}, 1)
 	if text(err) != "not a terminal: add --yes or --dry-run" || !errors.Is(err, ErrUsage) {
 		t.Errorf("without a terminal: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/tunnel/exchange"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // TestRefusals: each says why and when to ask again, and asks no site.
@@ -24,18 +25,13 @@ func TestRefusals(t *testing.T) {
 			Message: "this replica stands by",
 		}
 	}
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed.Close()
 	loop := start(t, "", standsBy)
 	for name, c := range map[string]struct {
 		leader string
 		says   string
 	}{
 		"nobody leads":            {"", "no replica of this center is known to lead"},
-		"the leader is away":      {closed.Addr().String(), "cannot be reached from it"},
+		"the leader is away":      {tunneltest.AnyPort(), "cannot be reached from it"},
 		"it does not lead itself": {loop.address, "this replica stands by"},
 	} {
 		t.Run(name, func(t *testing.T) {

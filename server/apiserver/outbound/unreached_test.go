@@ -7,6 +7,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // TestUnreachedTellsNothing asks for servers that cannot be reached for every reason that would
@@ -14,19 +16,13 @@ import (
 func TestUnreachedTellsNothing(t *testing.T) {
 	plain := httptest.NewServer(http.NotFoundHandler())
 	defer plain.Close()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	closed := l.Addr().String()
-	l.Close()
 	_, port, _ := net.SplitHostPort(plain.Listener.Addr().String())
 	for what, tc := range map[string]struct{ allow, host string }{
 		"an address that is not dialled":     {"", plain.Listener.Addr().String()},
 		"a name of such an address":          {"", "localhost:" + port},
 		"a name without an address":          {"", "nothing.invalid:443"},
 		"a name that cannot be":              {"", strings.Repeat("a", 70) + ".example.com:443"},
-		"nobody listens":                     {"127.0.0.0/8", closed},
+		"nobody listens":                     {"127.0.0.0/8", tunneltest.AnyPort()},
 		"somebody listens who speaks no TLS": {"127.0.0.0/8", plain.Listener.Addr().String()},
 	} {
 		r := rules(t, tc.allow, "")
