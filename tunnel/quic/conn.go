@@ -44,7 +44,7 @@ func newConn(q *quicgo.Conn, peer tunnel.Identity) (*conn, error) {
 func (c *conn) OpenStream(ctx context.Context) (tunnel.Stream, error) {
 	s, err := c.quic.OpenStreamSync(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("open a stream: %w", err)
+		return nil, fmt.Errorf("open a stream: %w", reasonOf(err))
 	}
 	return stream{s}, nil
 }
@@ -52,7 +52,7 @@ func (c *conn) OpenStream(ctx context.Context) (tunnel.Stream, error) {
 func (c *conn) AcceptStream(ctx context.Context) (tunnel.Stream, error) {
 	s, err := c.quic.AcceptStream(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("accept a stream: %w", err)
+		return nil, fmt.Errorf("accept a stream: %w", reasonOf(err))
 	}
 	return stream{s}, nil
 }
@@ -101,7 +101,12 @@ func (c *conn) Err() error {
 	if c.quic.Context().Err() == nil {
 		return nil
 	}
-	err := context.Cause(c.quic.Context())
+	return reasonOf(context.Cause(c.quic.Context()))
+}
+
+// reasonOf returns the reason for which the other side has closed the connection, and err itself
+// if it has not.
+func reasonOf(err error) error {
 	var closed *quicgo.ApplicationError
 	if errors.As(err, &closed) && closed.Remote {
 		return tunnel.ReasonOf(uint64(closed.ErrorCode), closed.ErrorMessage)
@@ -127,29 +132,30 @@ func (c *conn) Close(reason error) error {
 	return c.quic.CloseWithError(quicgo.ApplicationErrorCode(tunnel.CodeOf(reason)), text)
 }
 
-// stream is a QUIC stream whose Cancel ends both halves.
+// stream is a QUIC stream whose Cancel ends both halves. The streams of a connection that the other
+// side has closed fail before Conn.Err tells why. So their errors tell it as well.
 type stream struct{ *quicgo.Stream }
 
 func (s stream) Read(p []byte) (int, error) {
 	n, err := s.Stream.Read(p)
-	return n, canceled(err)
+	return n, ended(err)
 }
 
 func (s stream) Write(p []byte) (int, error) {
 	n, err := s.Stream.Write(p)
-	return n, canceled(err)
+	return n, ended(err)
 }
 
-// canceled makes the error of a stream that the other side has canceled, alone or with the
-// connection and without a reason, tunnel.ErrStreamCanceled.
-func canceled(err error) error {
+// ended returns why a stream has ended. It is tunnel.ErrStreamCanceled when the other side has
+// canceled the stream, alone or with the connection and without a reason.
+func ended(err error) error {
 	var reset *quicgo.StreamError
 	var closed *quicgo.ApplicationError
 	if errors.As(err, &reset) && reset.Remote && reset.ErrorCode == streamCancelled ||
 		errors.As(err, &closed) && closed.Remote && closed.ErrorCode == 0 {
 		return fmt.Errorf("%w: %w", tunnel.ErrStreamCanceled, err)
 	}
-	return err
+	return reasonOf(err)
 }
 
 func (s stream) Cancel() {

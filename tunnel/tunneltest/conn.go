@@ -190,8 +190,14 @@ func deadline(t *testing.T, child, parent tunnel.Conn) {
 	}
 }
 
+// closeTellsWhy: the other end is told, and so is who reads a stream there.
 func closeTellsWhy(t *testing.T, child, parent tunnel.Conn) {
-	_, in := open(t, child, parent)
+	out, in := open(t, child, parent)
+	broken := make(chan error, 1)
+	go func() {
+		_, err := out.Read(make([]byte, 1))
+		broken <- err
+	}()
 	for range 2 {
 		if err := parent.Close(tunnel.ErrReplaced); err != nil {
 			t.Error(err)
@@ -200,6 +206,9 @@ func closeTellsWhy(t *testing.T, child, parent tunnel.Conn) {
 	wait(t, child.Done(), "the other end to notice")
 	if !errors.Is(child.Err(), tunnel.ErrReplaced) {
 		t.Errorf("the other end was told %v", child.Err())
+	}
+	if err := wait(t, broken, "a read at the other end"); !errors.Is(err, tunnel.ErrReplaced) {
+		t.Errorf("a read at the other end was told %v", err)
 	}
 	if _, err := in.Read(make([]byte, 1)); err == nil {
 		t.Error("a stream outlives its connection")
