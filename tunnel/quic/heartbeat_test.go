@@ -125,11 +125,7 @@ func TestRestartOfAnIdleParentIsNoticed(t *testing.T) {
 	inWorld(t, 1, func(t *testing.T, w *world) {
 		l := w.connect(0)
 		w.lasts(l, calm)
-		w.loses(func(simnet.Packet) bool { return true }) // as a kill would: nobody is told
-		if err := w.listener.Close(); err != nil {
-			t.Fatal(err)
-		}
-		w.open()
+		w.restart()
 		var asked atomic.Int64
 		w.loses(func(p simnet.Packet) bool {
 			if isSign(p) {

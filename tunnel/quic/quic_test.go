@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	quicgo "github.com/quic-go/quic-go"
+	"github.com/quic-go/quic-go/testutils/simnet"
 	"go.uber.org/goleak"
 
 	"skerry.dev/skerry/tunnel"
@@ -160,42 +162,37 @@ func TestNoTickets(t *testing.T) {
 // A center that was restarted has forgotten its connections; the key that it kept lets it say so at
 // once.
 func TestRestartIsNoticed(t *testing.T) {
-	s := newSite(t)
-	child, _ := s.pair(t)
-	address := s.packet.LocalAddr().String()
-	s.packet.Close() // as a kill would: nobody is told
-	s.listener.Close()
-	s.listen(t, address)
-	stream, err := child.OpenStream(context.Background())
-	if err != nil && child.Err() == nil {
-		t.Fatal(err)
-	}
-	at := time.Now()
-	for child.Err() == nil && time.Since(at) < 5*time.Second {
-		if stream != nil {
-			stream.Write(make([]byte, 64)) // a smaller packet is not worth an answer
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		child, _ := w.dial(0)
+		w.restart()
+		stream, err := child.OpenStream(w.ctx)
+		if err != nil {
+			t.Fatal(err)
 		}
-		select {
-		case <-child.Done():
-		case <-time.After(20 * time.Millisecond):
+		began := time.Now()
+		for child.Err() == nil && time.Since(began) < time.Minute {
+			_, _ = stream.Write(make([]byte, 64)) // a smaller packet is not worth an answer
+			select {
+			case <-child.Done():
+			case <-time.After(20 * time.Millisecond):
+			}
 		}
-	}
-	if took := time.Since(at); took > time.Second {
-		t.Errorf("noticed after %s, want 1s: %v", took, child.Err())
-	}
+		if took := time.Since(began); took > time.Second || !errors.As(child.Err(), new(*quicgo.StatelessResetError)) {
+			t.Errorf("noticed after %s, want 1s: %v", took, child.Err())
+		}
+	})
 }
 
+// A dial of nobody ends by itself.
 func TestNobodyThere(t *testing.T) {
-	s := newSite(t)
-	s.close()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	at := time.Now()
-	if _, err := quic.Dial(ctx, s.packet.LocalAddr().String(),
-		quic.DialConfig{TLS: s.child, Log: slog.New(slog.DiscardHandler)}); err == nil ||
-		errors.Is(err, ctx.Err()) && time.Since(at) > 50*time.Second {
-		t.Errorf("dial: %v after %s", err, time.Since(at))
-	}
+	inWorld(t, 1, func(t *testing.T, w *world) {
+		w.loses(func(simnet.Packet) bool { return true })
+		began := time.Now()
+		_, err := quic.DialOver(w.ctx, w.sockets[0], w.at, quic.DialConfig{TLS: w.center.Site(t)})
+		if took := time.Since(began); !isSilent(err) || took > 7*time.Second {
+			t.Errorf("dial: %v after %s", err, took)
+		}
+	})
 }
 
 // A listener that would take any certificate unseen does not start.

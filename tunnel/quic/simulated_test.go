@@ -41,8 +41,14 @@ type world struct {
 	behind map[string]*net.UDPAddr // and the other way round
 }
 
-// inWorld runs a test in simulated time.
+// inWorld runs a test in simulated time, in which a datagram takes a millisecond.
 func inWorld(t *testing.T, sites int, run func(t *testing.T, w *world)) {
+	t.Helper()
+	inFarWorld(t, sites, time.Millisecond, run)
+}
+
+// inFarWorld is inWorld with a time that a datagram takes.
+func inFarWorld(t *testing.T, sites int, latency time.Duration, run func(t *testing.T, w *world)) {
 	t.Helper()
 	compress.Default() // outside of the bubble
 	compress.Thorough().Encode(nil, []byte("{}"))
@@ -59,7 +65,7 @@ func inWorld(t *testing.T, sites int, run func(t *testing.T, w *world)) {
 			moved:  map[string]*net.UDPAddr{},
 			behind: map[string]*net.UDPAddr{},
 		}
-		network, link := &simnet.Simnet{Router: w}, simnet.NodeBiDiLinkSettings{Latency: time.Millisecond}
+		network, link := &simnet.Simnet{Router: w}, simnet.NodeBiDiLinkSettings{Latency: latency}
 		w.packet = network.NewEndpoint(w.at, link)
 		for i := range sites {
 			w.sockets = append(
@@ -134,6 +140,18 @@ func (w *world) open() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+}
+
+// restart has the center begin anew, as after a kill: it has forgotten its connections, and nobody is
+// told.
+func (w *world) restart() {
+	w.t.Helper()
+	w.loses(func(simnet.Packet) bool { return true })
+	if err := w.listener.Close(); err != nil {
+		w.t.Fatal(err)
+	}
+	w.open()
+	w.loses(nil)
 }
 
 // link is a session between a site and the center.
