@@ -13,11 +13,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 )
 
@@ -25,7 +24,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(killedEnv) != "" {
 		beKilled()
 	}
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 // site is an agent without its uplink: a test commits to the desired copy in the parent's place.

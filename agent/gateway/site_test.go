@@ -15,20 +15,19 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/tunneltest"
 	"skerry.dev/skerry/tunnel/upward"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 const patience = 20 * time.Second
 

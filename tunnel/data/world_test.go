@@ -15,8 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/data"
 	"skerry.dev/skerry/tunnel/enroll"
@@ -30,7 +29,7 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Setenv("QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING", "true")
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 const patience = 20 * time.Second

@@ -16,12 +16,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 const secret = "p%40ss"
 

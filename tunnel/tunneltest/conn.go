@@ -29,7 +29,8 @@ func Run(t *testing.T, pair Pair) {
 	for name, check := range map[string]func(*testing.T, tunnel.Conn, tunnel.Conn){
 		"identity": identity, "echo": echo, "many streams": manyStreams, "half close": halfClose,
 		"cancel": cancel, "deadline": deadline,
-		"close tells why": closeTellsWhy, "close without a reason": closeWithoutReason, "context ends waits": contextEndsWaits, "session": session,
+		"close tells why": closeTellsWhy, "close without a reason": closeWithoutReason,
+		"context ends waits": contextEndsWaits, "session": session,
 		"refusal": refusal, "renewal": renewal,
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -19,17 +19,17 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/apiserver/outbound"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // sites are targets with Pods that serve webhooks. They implement Sites, Services and the round
 // trips to them.
