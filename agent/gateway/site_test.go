@@ -20,6 +20,7 @@ import (
 	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
+	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
@@ -40,11 +41,7 @@ func must(t *testing.T, err error) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("never: " + what)
-		}
-	}
+	storetest.Eventually(t, what, ok)
 }
 
 // parent issues tokens, and answers requests with what it was asked.

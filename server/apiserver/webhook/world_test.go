@@ -26,6 +26,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/apiserver/outbound"
+	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/tunneltest"
@@ -215,11 +216,7 @@ func (s *sites) refusals() int {
 // until waits for a condition.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("never: " + what)
-		}
-	}
+	storetest.Eventually(t, what, is)
 }
 
 func (s *sites) dials(target, name string) int {
