@@ -252,6 +252,13 @@ fuzz: ## fuzz every decoder (FUZZTIME=30s each); an input that breaks one is wri
 
 ##@ Measure, and try for longer
 
+# The tests that storetest.Figure skips elsewhere, or that measure more where storetest.Figures says so.
+.PHONY: figures
+figures: ## tests that measure time and memory, on a machine that does nothing else
+	@tests=$$(git grep -lE 'storetest\.Figures?\(' -- '*_test.go'); SKERRY_FIGURES=1 $(GO_TEST) -p 1 -parallel 1 -count=1 -v -run \
+	  "^($$(awk '/^func Test/{name = $$2; sub(/\(.*/, "", name)} /storetest\.Figures?\(/{print name}' $$tests | sort -u | paste -sd'|'))$$" \
+	  $$(for t in $$tests; do echo ./$$(dirname $$t); done | sort -u)
+
 # FIGURE is apply, status, wire, flash, memory, spaces, fleet, reports (which is a part of fleet), store, placement, api, gateway or streams;
 # WRITES=200000 is for store, AGENTS=5000 and AGENTS_DISK=/dev/shm for fleet, reports and placement, STREAMS=10000 for streams, and for its end
 # alone, killed-streams; streams and gateway need root.

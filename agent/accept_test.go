@@ -91,8 +91,9 @@ func TestAcceptIsForWhatIsHeld(t *testing.T) {
 
 // A whole site whose center went back writes nothing, goes on enforcing, and follows once accepted.
 func TestRegressedCenterOverASession(t *testing.T) {
+	t.Parallel()
 	c, dir := newCenter(t), t.TempDir()
-	api := targettest.New(t)
+	api := targettest.NewInMemory(t)
 	w := c.agent(dir, api, c.token.String())
 	defer func() { w.stop() }()
 	c.place(namespace("app"), configMap("app", "stays", "1"), configMap("app", "goes", "1"))

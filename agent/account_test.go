@@ -55,7 +55,9 @@ func TestSpacesWriteAsTheirOwnAccount(t *testing.T) {
 	}
 }
 
-func TestTheSitesRBACHasTheLastWord(t *testing.T) {
+func TestTheSitesRBACHasTheLastWord(t *testing.T) { inBubble(t, theSitesRBACHasTheLastWord) }
+
+func theSitesRBACHasTheLastWord(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.agent.applier.Impersonate = true
 	c := configMap("app", "c", "1")

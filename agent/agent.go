@@ -106,6 +106,9 @@ type Config struct {
 	Version, Revision string
 	// Log receives the log; nil discards it.
 	Log *slog.Logger
+
+	// shared says that the process has other agents, so that its heap is not set up for this one.
+	shared bool
 }
 
 // NoAuditLog is the value of Config.AuditLog that disables the audit log.
@@ -117,7 +120,7 @@ func Run(ctx context.Context, cfg Config) error {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)
 	}
-	if !cfg.Relay {
+	if !cfg.Relay && !cfg.shared {
 		defer small()()
 	}
 	for {

@@ -32,6 +32,7 @@ func (c *center) agent(dir string, api *targettest.Server, token string) *whole 
 		Target:  target.Cluster(api.Config()),
 		Version: "v0",
 		Log:     discard(),
+		shared:  true,
 	}
 	go func() { w.ended <- Run(ctx, cfg) }()
 	return w
@@ -46,7 +47,8 @@ func (w *whole) stop() {
 }
 
 func TestDownAndUp(t *testing.T) {
-	c, api, dir := newCenter(t), targettest.New(t), t.TempDir()
+	t.Parallel()
+	c, api, dir := newCenter(t), targettest.NewInMemory(t), t.TempDir()
 	w := c.agent(dir, api, c.token.String())
 	d := deployment(4, "app", "web", 2)
 	c.place(namespace("app"), d, configMap("app", "c", "1"))
@@ -91,7 +93,8 @@ func TestDownAndUp(t *testing.T) {
 }
 
 func TestRestartOfTheAgentTakesNoReportBack(t *testing.T) {
-	c, api, dir := newCenter(t), targettest.New(t), t.TempDir()
+	t.Parallel()
+	c, api, dir := newCenter(t), targettest.NewInMemory(t), t.TempDir()
 	w := c.agent(dir, api, c.token.String())
 	d := deployment(1, "default", "web", 1)
 	c.place(d)
@@ -123,7 +126,8 @@ func TestRestartOfTheAgentTakesNoReportBack(t *testing.T) {
 }
 
 func TestCenterGoneAndBack(t *testing.T) {
-	c, api, dir := newCenter(t), targettest.New(t), t.TempDir()
+	t.Parallel()
+	c, api, dir := newCenter(t), targettest.NewInMemory(t), t.TempDir()
 	w := c.agent(dir, api, c.token.String())
 	c.place(configMap("default", "a", "1"))
 	eventually(t, "applied", func() bool { return c.reported(configMap("default", "a", "1").Key) != nil })
@@ -144,7 +148,8 @@ func TestCenterGoneAndBack(t *testing.T) {
 }
 
 func TestCenterWithOtherDataIsHeld(t *testing.T) {
-	c, api, dir := newCenter(t), targettest.New(t), t.TempDir()
+	t.Parallel()
+	c, api, dir := newCenter(t), targettest.NewInMemory(t), t.TempDir()
 	w := c.agent(dir, api, c.token.String())
 	a := configMap("default", "a", "1")
 	c.place(a)
@@ -193,7 +198,7 @@ func TestRefusalsEndTheAgent(t *testing.T) {
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
-			c, api := newCenter(t), targettest.New(t)
+			c, api := newCenter(t), targettest.NewInMemory(t)
 			w := c.agent(t.TempDir(), api, test.prepare(c))
 			select {
 			case err := <-w.ended:
@@ -212,7 +217,7 @@ func TestRefusalsEndTheAgent(t *testing.T) {
 }
 
 func TestCertificateIsRenewedInTheSession(t *testing.T) {
-	c, api, dir := newCenter(t), targettest.New(t), t.TempDir()
+	c, api, dir := newCenter(t), targettest.NewInMemory(t), t.TempDir()
 	c.life = 3 * time.Second
 	w := c.agent(dir, api, c.token.String())
 	var first time.Time

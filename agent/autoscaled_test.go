@@ -11,7 +11,9 @@ func autoscaler(name string) map[string]any {
 		"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": name}}}
 }
 
-func TestAutoscalerOwnsReplicas(t *testing.T) {
+func TestAutoscalerOwnsReplicas(t *testing.T) { inBubble(t, autoscalerOwnsReplicas) }
+
+func autoscalerOwnsReplicas(t *testing.T) {
 	for _, delivered := range []bool{true, false} {
 		s := newSite(t)
 		web := func(generation int64, replicas int, paused bool) store.Entry {
@@ -128,6 +130,10 @@ func TestAutoscalerOwnsReplicasOfACustomResource(t *testing.T) {
 
 // An autoscaler leaves a workload with zero replicas alone: the object starts and stops it.
 func TestObjectStartsAndStopsWhatIsAutoscaled(t *testing.T) {
+	inBubble(t, objectStartsAndStopsWhatIsAutoscaled)
+}
+
+func objectStartsAndStopsWhatIsAutoscaled(t *testing.T) {
 	for _, fromZero := range []bool{false, true} {
 		s := newSite(t)
 		web := func(generation int64, replicas int) store.Entry {

@@ -19,7 +19,7 @@ import (
 // is stopped.
 func full(t *testing.T, n int) (*center, *targettest.Server, string, []store.Entry) {
 	t.Helper()
-	c, api, dir := newCenter(t), targettest.New(t), t.TempDir()
+	c, api, dir := newCenter(t), targettest.NewInMemory(t), t.TempDir()
 	all := []store.Entry{namespace("app"), deployment(1, "app", "web", 2),
 		live(
 			"",
@@ -114,8 +114,10 @@ func rewrite(t *testing.T, path string, change func([]byte) []byte) {
 // Whatever happens to the file: nothing is deleted or rewritten but what the parent has deleted or
 // changed meanwhile.
 func TestLostCache(t *testing.T) {
+	t.Parallel()
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c, api, dir, all := full(t, 80)
 			damage(t, filepath.Join(dir, cacheFile))
 			copied := api.Object("", "configmaps", "app", "c0") // by a user: it has our marks and another name
@@ -183,8 +185,10 @@ func TestLostCache(t *testing.T) {
 // Offline with a lost file nothing is touched; what could be saved of a damaged one is still
 // enforced.
 func TestLostCacheOffline(t *testing.T) {
+	t.Parallel()
 	for name, saved := range map[string]bool{"deleted": false, "inventory": true} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c, api, dir, all := full(t, 40)
 			c.close()
 			damages[name](t, filepath.Join(dir, cacheFile))
@@ -226,6 +230,7 @@ func TestLostCacheOffline(t *testing.T) {
 
 // A parent with other data is held also when the file that would know it was lost.
 func TestLostCacheAndAnotherCenter(t *testing.T) {
+	t.Parallel()
 	c, api, dir, all := full(t, 5)
 	damages["deleted"](t, filepath.Join(dir, cacheFile))
 	c.reset(store.NewIncarnation(), 1)
@@ -246,6 +251,7 @@ func TestLostCacheAndAnotherCenter(t *testing.T) {
 
 // Damage that shows only when a value is read: the agent starts again by itself and goes on.
 func TestDamageWhileRunning(t *testing.T) {
+	t.Parallel()
 	c, api, dir, all := full(t, 30)
 	w := c.agent(dir, api, "")
 	next := configMap("app", "next", "1")
@@ -292,6 +298,7 @@ func TestDamageWhileRunning(t *testing.T) {
 // An object that was applied before its entry was durable, and a crash: the sweep finds it and the
 // parent decides.
 func TestAppliedButNotKnown(t *testing.T) {
+	t.Parallel()
 	c, api, dir, _ := full(t, 3)
 	s := &site{t: t, api: api, access: target.Cluster(api.Config())}
 	s.start(dir)

@@ -22,6 +22,7 @@ func check(t *testing.T, c CheckConfig) *Checked {
 }
 
 func TestCheckOfASoundSite(t *testing.T) {
+	t.Parallel()
 	c, api, dir, all := full(t, 20)
 	r := check(t, CheckConfig{DataDir: dir})
 	if r.Err() != nil || r.Objects != len(all) || r.Records != len(all) || r.Position == "" {
@@ -49,8 +50,10 @@ func TestCheckOfASoundSite(t *testing.T) {
 
 // What a check finds a repair mends, as far as the file alone can: the rest is asked of the parent.
 func TestCheckFindsAndRepairs(t *testing.T) {
+	t.Parallel()
 	for name, damage := range damages {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			c, api, dir, all := full(t, 40)
 			damage(t, filepath.Join(dir, cacheFile))
 			before, _ := os.ReadFile(filepath.Join(dir, cacheFile))
@@ -80,6 +83,7 @@ func TestCheckFindsAndRepairs(t *testing.T) {
 }
 
 func TestCheckRotatesTheKey(t *testing.T) {
+	t.Parallel()
 	c, api, dir, all := full(t, 2)
 	path := filepath.Join(dir, sealFile)
 	before, err := os.ReadFile(path)

@@ -50,7 +50,9 @@ func ownersOf(t *testing.T, r *store.Report) (out []string) {
 
 // TestClaimsOfTemplatesAreReported: those that a StatefulSet's template names, whether they were
 // there before it or not, and those of a Pod's ephemeral volumes; nobody else's.
-func TestClaimsOfTemplatesAreReported(t *testing.T) {
+func TestClaimsOfTemplatesAreReported(t *testing.T) { inBubble(t, claimsOfTemplatesAreReported) }
+
+func claimsOfTemplatesAreReported(t *testing.T) {
 	s := newSite(t)
 	app := map[string]any{"app": "db"}
 	other := live("apps", "statefulsets", "apps/v1", "StatefulSet", "default", "first", map[string]any{
@@ -117,7 +119,9 @@ func TestClaimsOfTemplatesAreReported(t *testing.T) {
 // TestClaimsOfAPlacedPodAreReported: a Pod that was placed itself has its ephemeral volumes' claims
 // shown where nothing else makes claims, also when the read of one fails at first. A bound claim
 // has no further event that would tell of it.
-func TestClaimsOfAPlacedPodAreReported(t *testing.T) {
+func TestClaimsOfAPlacedPodAreReported(t *testing.T) { inBubble(t, claimsOfAPlacedPodAreReported) }
+
+func claimsOfAPlacedPodAreReported(t *testing.T) {
 	s := newSite(t)
 	pod := live("", "pods", "v1", "Pod", "default", "scratch", map[string]any{"spec": map[string]any{
 		"volumes": []any{map[string]any{"name": "disk", "ephemeral": map[string]any{}}}}})

@@ -10,7 +10,7 @@ import (
 
 // Of Kubernetes' own groups the versions are told alone, of others the resources as well.
 func TestAnAgentTellsWhatItsClusterServes(t *testing.T) {
-	s := targettest.New(t)
+	s := targettest.NewInMemory(t)
 	a := &agent{clients: target.NewClients(target.Cluster(s.Config()))}
 	offer, err := a.clusterOffer(t.Context())
 	if err != nil {

@@ -10,6 +10,10 @@ import (
 // What a deletion has left without an owner goes with its Namespace. What lost its owner by somebody
 // else's hand keeps the Namespace.
 func TestDependentsThatWereKeptGoWithTheirNamespace(t *testing.T) {
+	inBubble(t, dependentsThatWereKeptGoWithTheirNamespace)
+}
+
+func dependentsThatWereKeptGoWithTheirNamespace(t *testing.T) {
 	for _, foreign := range []bool{false, true} {
 		s := newSite(t)
 		web := deployment(1, "app", "web", 1)

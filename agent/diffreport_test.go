@@ -77,6 +77,10 @@ func (s *site) object(k store.Key, from store.Entry) (out map[string]any, short 
 }
 
 func TestAReplicaSetIsToldWithoutWhatTheParentKnows(t *testing.T) {
+	inBubble(t, aReplicaSetIsToldWithoutWhatTheParentKnows)
+}
+
+func aReplicaSetIsToldWithoutWhatTheParentKnows(t *testing.T) {
 	s := newSite(t)
 	first := templated(1, "web", "v1")
 	s.desire(first)

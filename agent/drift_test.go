@@ -77,7 +77,9 @@ func TestDriftIsSetBack(t *testing.T) {
 	}
 }
 
-func TestRemovedFieldsComeBack(t *testing.T) {
+func TestRemovedFieldsComeBack(t *testing.T) { inBubble(t, removedFieldsComeBack) }
+
+func removedFieldsComeBack(t *testing.T) {
 	s := newSite(t)
 	c := configMap("default", "c", "ours")
 	s.desire(c)
@@ -187,7 +189,9 @@ func TestDriftThatIsTakenBackIsNoDrift(t *testing.T) {
 	s.reported(c, "Drifted")
 }
 
-func TestContestIsSlowAndNamed(t *testing.T) {
+func TestContestIsSlowAndNamed(t *testing.T) { inBubble(t, contestIsSlowAndNamed) }
+
+func contestIsSlowAndNamed(t *testing.T) {
 	s := newSite(t)
 	c := configMap("default", "c", "ours")
 	s.desire(c)

@@ -13,7 +13,7 @@ import (
 
 // sealedSite is a site whose own word counts.
 func sealedSite(t *testing.T, allow tunnel.Allow) *site {
-	s := &site{t: t, api: targettest.New(t), center: store.NewIncarnation(), share: 100, allow: &allow}
+	s := &site{t: t, api: targettest.NewInMemory(t), center: store.NewIncarnation(), share: 100, allow: &allow}
 	s.access = target.Cluster(s.api.Config())
 	s.start(t.TempDir())
 	t.Cleanup(func() { s.stop() })
@@ -148,6 +148,10 @@ func TestKindsOfTheSiteAreTheSites(t *testing.T) {
 }
 
 func TestServiceAccountsOfTheSiteAreNotUsed(t *testing.T) {
+	inBubble(t, serviceAccountsOfTheSiteAreNotUsed)
+}
+
+func serviceAccountsOfTheSiteAreNotUsed(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Namespaces: []string{"app"}})
 	s.api.Put("v1", "Namespace", "", "app", nil)
 	s.api.Put("v1", "ServiceAccount", "app", "ops-admin", nil)
@@ -195,7 +199,9 @@ func TestNothingIsTakenOverUnlessTheSiteSaysSo(t *testing.T) {
 	}
 }
 
-func TestOneDefinitionInTwoSpaces(t *testing.T) {
+func TestOneDefinitionInTwoSpaces(t *testing.T) { inBubble(t, oneDefinitionInTwoSpaces) }
+
+func oneDefinitionInTwoSpaces(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	mine := crd("widgets", "Widget")
 	equal, other := of("bank", mine), of("bank", crd("widgets", "Gadget"))
@@ -226,6 +232,10 @@ func TestOneDefinitionInTwoSpaces(t *testing.T) {
 }
 
 func TestParentNarrowsWhatTheSiteAllows(t *testing.T) {
+	inBubble(t, parentNarrowsWhatTheSiteAllows)
+}
+
+func parentNarrowsWhatTheSiteAllows(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Kinds: []string{"*"}})
 	ns, c := spaceNamespace("shop", "u1", "app"), configMap("app", "c", "1")
 	s.desire(ns, c)

@@ -83,6 +83,10 @@ func TestEndpointSlicesOfPlacedServicesAreReportedAndOthersAreNot(t *testing.T) 
 }
 
 func TestEndpointSlicesBeyondTheLimitAreLeftOutInWords(t *testing.T) {
+	inBubble(t, endpointSlicesBeyondTheLimitAreLeftOutInWords)
+}
+
+func endpointSlicesBeyondTheLimitAreLeftOutInWords(t *testing.T) {
 	s := newSite(t)
 	s.desire(live("", "services", "v1", "Service", "default", "web", map[string]any{"spec": map[string]any{}}))
 	s.settled()

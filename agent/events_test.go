@@ -51,6 +51,10 @@ func (s *site) onlyEvent() *store.ReportEvent {
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func TestWarningsAboutWhatIsPlacedAreReported(t *testing.T) {
+	inBubble(t, warningsAboutWhatIsPlacedAreReported)
+}
+
+func warningsAboutWhatIsPlacedAreReported(t *testing.T) {
 	s := newSite(t)
 	d := deployment(1, "default", "web", 1)
 	s.desire(d)
@@ -118,7 +122,9 @@ func TestWarningsAboutWhatIsPlacedAreReported(t *testing.T) {
 	eventually(t, "nothing is left", func() bool { return s.observer.Feed().Len() == 0 })
 }
 
-func TestARepetitionIsNoNews(t *testing.T) {
+func TestARepetitionIsNoNews(t *testing.T) { inBubble(t, aRepetitionIsNoNews) }
+
+func aRepetitionIsNoNews(t *testing.T) {
 	s := newSite(t)
 	s.desire(deployment(1, "default", "web", 1))
 	s.settled()
@@ -148,7 +154,9 @@ func TestARepetitionIsNoNews(t *testing.T) {
 	eventually(t, "so is that it goes on", func() bool { return s.onlyEvent().During > noon.Unix()/1800 })
 }
 
-func TestEventsAreBounded(t *testing.T) {
+func TestEventsAreBounded(t *testing.T) { inBubble(t, eventsAreBounded) }
+
+func eventsAreBounded(t *testing.T) {
 	s := newSite(t)
 	s.desire(deployment(1, "default", "web", 1), deployment(1, "default", "db", 1))
 	s.settled()

@@ -65,7 +65,9 @@ func TestAHostIsOneSpaces(t *testing.T) {
 }
 
 // All hosts of an object are remembered, so that they are bounded.
-func TestManyHosts(t *testing.T) {
+func TestManyHosts(t *testing.T) { inBubble(t, manyHosts) }
+
+func manyHosts(t *testing.T) {
 	s := twoSpaces(t, tunnel.Allow{})
 	var hosts []string
 	for i := range 300 {
@@ -123,7 +125,9 @@ func TestTheSiteDecidesAboutHosts(t *testing.T) {
 }
 
 // The site's own proxy follows no name that a space chooses, whichever of the two objects comes first.
-func TestNoTrafficToAnExternalName(t *testing.T) {
+func TestNoTrafficToAnExternalName(t *testing.T) { inBubble(t, noTrafficToAnExternalName) }
+
+func noTrafficToAnExternalName(t *testing.T) {
 	service := func(name, kind string) store.Entry {
 		return live("", "services", "v1", "Service", "app", name,
 			map[string]any{"spec": map[string]any{"type": kind, "externalName": "kubernetes.default.svc"}})

@@ -11,7 +11,9 @@ import (
 // TestAFoundNamespaceGetsItsRights: a crash comes between the write of a Namespace and the rights of its
 // space there, and the search of the next start finds the Namespace. What the site's admin takes away
 // later stays away.
-func TestAFoundNamespaceGetsItsRights(t *testing.T) {
+func TestAFoundNamespaceGetsItsRights(t *testing.T) { inBubble(t, aFoundNamespaceGetsItsRights) }
+
+func aFoundNamespaceGetsItsRights(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.agent.applier.Impersonate = true
 	ns := spaceNamespace("shop", "u1", "app")

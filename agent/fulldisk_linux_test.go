@@ -19,8 +19,9 @@ import (
 // A full disk: what is known is enforced, what is new is made from memory and not acknowledged, the
 // parent is told; and a crash then leaves nothing on the target that nobody wants.
 func TestFullDisk(t *testing.T) {
+	t.Parallel()
 	dir := storetest.SmallDisk(t, "1m")
-	c, api := newCenter(t), targettest.New(t)
+	c, api := newCenter(t), targettest.NewInMemory(t)
 	w := c.agent(dir, api, c.token.String())
 	kept := configMap("default", "kept", "1")
 	c.place(kept)

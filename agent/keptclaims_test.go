@@ -49,7 +49,9 @@ func (s *site) belongs(t *testing.T, claim store.Key, to ...string) bool {
 // TestClaimsStayWithTheirNamespace: the claim of a template is reported after its StatefulSet, also by
 // an agent that starts anew, and a StatefulSet of that name takes it again. It keeps its Namespace at
 // the target.
-func TestClaimsStayWithTheirNamespace(t *testing.T) {
+func TestClaimsStayWithTheirNamespace(t *testing.T) { inBubble(t, claimsStayWithTheirNamespace) }
+
+func claimsStayWithTheirNamespace(t *testing.T) {
 	s, claim := keptClaim(t)
 	if !s.belongs(t, claim, "StatefulSet/db", "Namespace/app") {
 		t.Errorf("it belongs to %v", ownersOf(t, s.report(claim)))
@@ -138,7 +140,9 @@ func TestClaimsOfAStatefulSetThatTheTargetLost(t *testing.T) {
 
 // TestClaimsThatDoNotStay: a StatefulSet that is let go takes its claims along, and the claims of one
 // that deletes them are its own.
-func TestClaimsThatDoNotStay(t *testing.T) {
+func TestClaimsThatDoNotStay(t *testing.T) { inBubble(t, claimsThatDoNotStay) }
+
+func claimsThatDoNotStay(t *testing.T) {
 	s, claim := keptClaim(t)
 	s.desire(gone(setIn("app")))
 	eventually(t, "it is left", func() bool { return s.belongs(t, claim, "Namespace/app") })

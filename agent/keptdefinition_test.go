@@ -24,6 +24,10 @@ func (s *site) definition() string {
 
 // A space that brought a definition first does not change it under the spaces that share it.
 func TestASharedDefinitionChangesForAll(t *testing.T) {
+	inBubble(t, aSharedDefinitionChangesForAll)
+}
+
+func aSharedDefinitionChangesForAll(t *testing.T) {
 	s := twoSpaces(t, tunnel.Allow{})
 	s.desire(certificates("shop", "v1"))
 	s.settled()

@@ -82,6 +82,7 @@ func (k killed) start(t *testing.T) *exec.Cmd {
 // told once. In the end the target has what is wanted and nothing else, and no version of an object
 // was written twice.
 func TestKilledWhileApplying(t *testing.T) {
+	t.Parallel()
 	kills := 25
 	if testing.Short() {
 		kills = 5

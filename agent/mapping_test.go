@@ -46,6 +46,10 @@ func (s *site) applied(e store.Entry) {
 }
 
 func TestTwoSpacesHaveNamespacesOfOneNameAtASite(t *testing.T) {
+	inBubble(t, twoSpacesHaveNamespacesOfOneNameAtASite)
+}
+
+func twoSpacesHaveNamespacesOfOneNameAtASite(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.agent.applier.Impersonate = true
 	web := deployment(1, "default", "web", 1)
@@ -147,6 +151,10 @@ func TestTwoSpacesHaveNamespacesOfOneNameAtASite(t *testing.T) {
 
 // A Namespace waits for what is in it by the names at the site, and names what is not from here.
 func TestMappedNamespaceIsNotRemovedWithWhatOthersHaveInIt(t *testing.T) {
+	inBubble(t, mappedNamespaceIsNotRemovedWithWhatOthersHaveInIt)
+}
+
+func mappedNamespaceIsNotRemovedWithWhatOthersHaveInIt(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	ns, c := bank(spaceNamespace("bank", "u2", "app")), bank(configMap("app", "c", "1"))
 	shop := spaceNamespace("shop", "u1", "app")
@@ -231,7 +239,9 @@ func TestRefusalsSpeakOfTheSpacesNames(t *testing.T) {
 }
 
 // A namespace that is there under one name keeps it, until it is made anew.
-func TestANamespaceKeepsItsNameAtASite(t *testing.T) {
+func TestANamespaceKeepsItsNameAtASite(t *testing.T) { inBubble(t, aNamespaceKeepsItsNameAtASite) }
+
+func aNamespaceKeepsItsNameAtASite(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	ns, c := of("bank", spaceNamespace("bank", "u2", "app")), of("bank", configMap("app", "c", "1"))
 	s.desire(ns, c)
@@ -258,6 +268,10 @@ func TestANamespaceKeepsItsNameAtASite(t *testing.T) {
 // What is read again is looked for where it is: what was written while its kind was being listed,
 // and the Pods of an object that was made anew in the space.
 func TestMappedObjectsAreReadAgainWhereTheyAre(t *testing.T) {
+	inBubble(t, mappedObjectsAreReadAgainWhereTheyAre)
+}
+
+func mappedObjectsAreReadAgainWhereTheyAre(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.desire(bank(spaceNamespace("bank", "u2", "app")))
 	s.settled()
@@ -328,7 +342,8 @@ func TestMappedNamesAfterACrash(t *testing.T) {
 
 // A site that has lost its file finds what is its own by the space's names.
 func TestMappedNamesAfterALostFile(t *testing.T) {
-	c, api, dir := newCenter(t), targettest.New(t), t.TempDir()
+	t.Parallel()
+	c, api, dir := newCenter(t), targettest.NewInMemory(t), t.TempDir()
 	all := []store.Entry{spaceNamespace("shop", "u1", "default"), configMap("default", "c", "shop")}
 	for i := range 20 {
 		all = append(all, configMap("default", fmt.Sprint("c", i), "shop"))

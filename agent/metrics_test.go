@@ -13,7 +13,7 @@ import (
 func TestMetricsAreDocumented(t *testing.T) {
 	registry := metrics.New(metrics.Build{})
 	a, err := open(Config{DataDir: t.TempDir(), Parents: []string{"https://127.0.0.1:1"}, Name: "paris",
-		Target: target.Cluster(targettest.New(t).Config()), Metrics: registry, Log: discard()})
+		Target: target.Cluster(targettest.NewInMemory(t).Config()), Metrics: registry, Log: discard()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -281,7 +281,9 @@ func TestPodsGoWithTheirObject(t *testing.T) {
 
 // A watch that was cut goes on where it was; when the history is lost, what is not listed any more
 // is gone.
-func TestWatchResumesAndSweeps(t *testing.T) {
+func TestWatchResumesAndSweeps(t *testing.T) { inBubble(t, watchResumesAndSweeps) }
+
+func watchResumesAndSweeps(t *testing.T) {
 	s := newSite(t)
 	d := deployment(1, "default", "web", 1)
 	s.desire(d)
@@ -322,7 +324,9 @@ func (s *site) stopWatching(f func()) {
 	s.api.Pause(false)
 }
 
-func TestReadyMeansComplete(t *testing.T) {
+func TestReadyMeansComplete(t *testing.T) { inBubble(t, readyMeansComplete) }
+
+func readyMeansComplete(t *testing.T) {
 	s := newSite(t)
 	d := deployment(1, "default", "web", 1)
 	s.desire(d)
@@ -352,7 +356,9 @@ func TestReadyMeansComplete(t *testing.T) {
 // A report that waits for more is sent as what the feed tells by then, never as what it does not
 // tell yet: the parent would hold a value that equals none of the feed's, and be sent it again at
 // each comparison.
-func TestWhatIsSentIsWhatTheFeedTells(t *testing.T) {
+func TestWhatIsSentIsWhatTheFeedTells(t *testing.T) { inBubble(t, whatIsSentIsWhatTheFeedTells) }
+
+func whatIsSentIsWhatTheFeedTells(t *testing.T) {
 	s := newSite(t)
 	s.desire(deployment(1, "default", "web", 1))
 	s.settled()

@@ -30,7 +30,9 @@ func ended(conditions ...string) map[string]any {
 	return map[string]any{"conditions": all}
 }
 
-func TestWhatHasEndedIsNotRunAgain(t *testing.T) {
+func TestWhatHasEndedIsNotRunAgain(t *testing.T) { inBubble(t, whatHasEndedIsNotRunAgain) }
+
+func whatHasEndedIsNotRunAgain(t *testing.T) {
 	s := newSite(t)
 	spec := map[string]any{"parallelism": 1}
 	timed := map[string]any{"ttlSecondsAfterFinished": 1}

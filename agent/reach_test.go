@@ -9,7 +9,9 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-func TestTargetThatDoesNotAnswer(t *testing.T) {
+func TestTargetThatDoesNotAnswer(t *testing.T) { inBubble(t, targetThatDoesNotAnswer) }
+
+func targetThatDoesNotAnswer(t *testing.T) {
 	s := newSite(t)
 	s.desire(configMap("default", "a", "1"))
 	s.settled()
@@ -97,6 +99,10 @@ func TestTargetThatAnswersAndDoesNotServe(t *testing.T) {
 
 // A target that refuses one object, because a quota or a webhook there does, answers.
 func TestTargetThatRefusesAnObjectAnswers(t *testing.T) {
+	inBubble(t, targetThatRefusesAnObjectAnswers)
+}
+
+func targetThatRefusesAnObjectAnswers(t *testing.T) {
 	s := newSite(t)
 	s.api.Refuse(func(_, _, name string) *targettest.Refusal {
 		if name != "a" {

@@ -310,7 +310,9 @@ func TestTombstoneOfAnUnrecordedObject(t *testing.T) {
 
 // A Namespace that is being deleted waits for what is in it: the object that holds it, and the
 // finalizer, are named.
-func TestWhatHoldsANamespaceIsNamed(t *testing.T) {
+func TestWhatHoldsANamespaceIsNamed(t *testing.T) { inBubble(t, whatHoldsANamespaceIsNamed) }
+
+func whatHoldsANamespaceIsNamed(t *testing.T) {
 	s := newSite(t)
 	ns := namespace("app")
 	s.desire(ns)
@@ -340,7 +342,9 @@ func TestWhatHoldsANamespaceIsNamed(t *testing.T) {
 	})
 }
 
-func TestFinalizersAreAwaitedAndNamed(t *testing.T) {
+func TestFinalizersAreAwaitedAndNamed(t *testing.T) { inBubble(t, finalizersAreAwaitedAndNamed) }
+
+func finalizersAreAwaitedAndNamed(t *testing.T) {
 	s := newSite(t)
 	c := configMap("default", "c", "1")
 	s.desire(c)

@@ -12,7 +12,8 @@ import (
 )
 
 func TestARemovedSiteIsLeftAsItIs(t *testing.T) {
-	c, api, dir := newCenter(t), targettest.New(t), t.TempDir()
+	t.Parallel()
+	c, api, dir := newCenter(t), targettest.NewInMemory(t), t.TempDir()
 	w := c.agent(dir, api, c.token.String())
 	m := configMap("default", "a", "1")
 	c.place(m)

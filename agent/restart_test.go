@@ -117,6 +117,10 @@ func (s *site) contest(c store.Entry, each func()) {
 }
 
 func TestVanishedObjectIsWrittenAgainButNotInALoop(t *testing.T) {
+	inBubble(t, vanishedObjectIsWrittenAgainButNotInALoop)
+}
+
+func vanishedObjectIsWrittenAgainButNotInALoop(t *testing.T) {
 	s := newSite(t)
 	c := configMap("default", "c", "1")
 	s.contest(c, func() {})
@@ -134,6 +138,10 @@ func TestVanishedObjectIsWrittenAgainButNotInALoop(t *testing.T) {
 
 // Whatever wakes a key that waits, an object that somebody keeps deleting is not written in a loop.
 func TestVanishedObjectIsNotWrittenInALoopByWhatWakesIt(t *testing.T) {
+	inBubble(t, vanishedObjectIsNotWrittenInALoopByWhatWakesIt)
+}
+
+func vanishedObjectIsNotWrittenInALoopByWhatWakesIt(t *testing.T) {
 	s := newSite(t)
 	s.contest(configMap("default", "c", "1"), s.applier.Retry)
 	next := configMap("default", "c", "2")
@@ -146,6 +154,10 @@ func TestVanishedObjectIsNotWrittenInALoopByWhatWakesIt(t *testing.T) {
 }
 
 func TestObjectThatGoesWhileItsKindIsListedIsWrittenAgain(t *testing.T) {
+	inBubble(t, objectThatGoesWhileItsKindIsListedIsWrittenAgain)
+}
+
+func objectThatGoesWhileItsKindIsListedIsWrittenAgain(t *testing.T) {
 	s := newSite(t)
 	s.api.Pause(true)
 	s.desire(configMap("default", "first", "1"))
@@ -161,7 +173,9 @@ func TestObjectThatGoesWhileItsKindIsListedIsWrittenAgain(t *testing.T) {
 	eventually(t, "it is written again", func() bool { return s.exists(c) })
 }
 
-func TestIdleAgentDoesNotWrite(t *testing.T) {
+func TestIdleAgentDoesNotWrite(t *testing.T) { inBubble(t, idleAgentDoesNotWrite) }
+
+func idleAgentDoesNotWrite(t *testing.T) {
 	s := newSite(t)
 	s.desire(namespace("app"), configMap("app", "c", "1"), deployment(1, "app", "d", 1))
 	s.settled()

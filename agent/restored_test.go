@@ -11,19 +11,21 @@ import (
 // All of it goes, whether something else is watched there or nothing is left, and whether the agent
 // runs or was stopped meanwhile.
 func TestRestoredClusterLosesWhatWasDeleted(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name          string
 		kept, running bool
 	}{{"something is left", true, true}, {"nothing is left", false, true},
 		{"something is left, stopped", true, false}, {"nothing is left, stopped", false, false}} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			restored(t, c.kept, c.running)
 		})
 	}
 }
 
 func restored(t *testing.T, kept, running bool) {
-	c, api, dir := newCenter(t), targettest.New(t), t.TempDir()
+	c, api, dir := newCenter(t), targettest.NewInMemory(t), t.TempDir()
 	w := c.agent(dir, api, c.token.String())
 	stays, goes := deployment(
 		1,

@@ -5,19 +5,21 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
-
-	"go.uber.org/goleak"
+	"testing/synctest"
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/compress"
+	"skerry.dev/skerry/store/storetest"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 )
 
@@ -25,7 +27,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(killedEnv) != "" {
 		beKilled()
 	}
-	goleak.VerifyTestMain(m)
+	// Tests with a center wait for it and for timers, and take little of a processor.
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	leak.Main(m)
 }
 
 // site is an agent without its uplink: a test commits to the desired copy in the parent's place.
@@ -67,8 +73,16 @@ func (f furnished) add(entries []store.Entry) []store.Entry {
 	return append(missing, entries...)
 }
 
+// inBubble runs a test in simulated time.
+func inBubble(t *testing.T, run func(t *testing.T)) {
+	t.Helper()
+	compress.Default() // outside of the bubble
+	compress.Thorough().Encode(nil, []byte("{}"))
+	synctest.Test(t, run)
+}
+
 func newSite(t testing.TB) *site {
-	s := &site{t: t, api: targettest.New(t), center: store.NewIncarnation(), share: 100}
+	s := &site{t: t, api: targettest.NewInMemory(t), center: store.NewIncarnation(), share: 100}
 	s.access = target.Cluster(s.api.Config())
 	s.start(t.TempDir())
 	t.Cleanup(func() { s.stop() })
@@ -252,15 +266,10 @@ func (s *site) report(k store.Key) *store.Report {
 	return r
 }
 
-// eventually waits for a condition; the limit is for broken code, not for slow machines.
+// eventually waits for a condition.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(time.Millisecond) {
-		if condition() {
-			return
-		}
-	}
-	t.Fatalf("never: %s", what)
+	storetest.Eventually(t, what, condition)
 }
 
 // settled waits until every desired object is on the target and written down.

@@ -17,7 +17,7 @@ import (
 
 // neighbours are agents of two centers at one cluster. The first has space shop in namespace app.
 func neighbours(t *testing.T) (first, second *site) {
-	api := targettest.New(t)
+	api := targettest.NewInMemory(t)
 	begin := func(name string) *site {
 		s := &site{t: t, api: api, access: target.Cluster(api.Config()), center: store.NewIncarnation(),
 			share: 100, allow: &tunnel.Allow{}, name: name, impersonate: true}
@@ -33,7 +33,9 @@ func neighbours(t *testing.T) (first, second *site) {
 
 // The accounts of spaces are one center's. A second center's agent is told whose they are and how
 // it gets its own, and until then writes nothing.
-func TestTwoCentersAtOneCluster(t *testing.T) {
+func TestTwoCentersAtOneCluster(t *testing.T) { inBubble(t, twoCentersAtOneCluster) }
+
+func twoCentersAtOneCluster(t *testing.T) {
 	first, second := neighbours(t)
 	ns, c := spaceNamespace("shop", "u2", "other"), configMap("other", "d", "1")
 	before := first.api.Changes()

@@ -15,7 +15,8 @@ import (
 
 // What only the agent knows stands in the file while it runs, and after its end.
 func TestStatusFile(t *testing.T) {
-	c, api, dir := newCenter(t), targettest.New(t), filepath.Join(t.TempDir(), "agent")
+	t.Parallel()
+	c, api, dir := newCenter(t), targettest.NewInMemory(t), filepath.Join(t.TempDir(), "agent")
 	if _, err := ReadStatus(dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("before the first start: %v", err)
 	}

@@ -4,7 +4,9 @@ import "testing"
 
 // The cluster of a site is restored from a backup: it becomes as desired again, though nobody owns
 // a field otherwise, and is watched on.
-func TestTargetRestoredFromABackup(t *testing.T) {
+func TestTargetRestoredFromABackup(t *testing.T) { inBubble(t, targetRestoredFromABackup) }
+
+func targetRestoredFromABackup(t *testing.T) {
 	for _, running := range []bool{true, false} {
 		s := newSite(t)
 		s.desire(

@@ -23,7 +23,7 @@ func TestOneTraceToTheCluster(t *testing.T) {
 	spans := tracetest.NewSpanRecorder()
 	provider := sdktrace.NewTracerProvider(sdktrace.WithSpanProcessor(spans),
 		sdktrace.WithSampler(sdktrace.ParentBased(sdktrace.NeverSample())))
-	c, api := newCenter(t), targettest.New(t)
+	c, api := newCenter(t), targettest.NewInMemory(t)
 	c.follow = tracing.New(provider)
 	var mu sync.Mutex
 	headers := map[string]string{} // by the object's name

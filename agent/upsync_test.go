@@ -154,7 +154,9 @@ func TestWhatExistedStaysTheSites(t *testing.T) {
 	}
 }
 
-func TestWhatIsTooMuchIsLeftOut(t *testing.T) {
+func TestWhatIsTooMuchIsLeftOut(t *testing.T) { inBubble(t, whatIsTooMuchIsLeftOut) }
+
+func whatIsTooMuchIsLeftOut(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Upsync: []string{space}})
 	rule := upsyncOf("apps", upsync.Clause{Resources: []string{"configmaps"}})
 	s.desire(rule, namespace("app"))

@@ -51,7 +51,9 @@ func (s *site) asked(space string) string {
 	return strings.Join(names, " ")
 }
 
-func TestWebhooksOfTwoSpacesAtASite(t *testing.T) {
+func TestWebhooksOfTwoSpacesAtASite(t *testing.T) { inBubble(t, webhooksOfTwoSpacesAtASite) }
+
+func webhooksOfTwoSpacesAtASite(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Webhooks: []string{"*"}})
 	s.agent.applier.Impersonate = true
 	s.desire(spaceNamespace("shop", "u1", "app"), hookService(), hooks(1, "Fail"), deployment(1, "app", "web", 1),

@@ -34,6 +34,7 @@ import (
 	"skerry.dev/skerry/server/space"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/kine"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel/metrics"
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
@@ -211,7 +212,7 @@ func startStored(
 			all.Wait()
 			check(t, st.Close())
 			if !c.busy {
-				check(t, leftBehind(before, timer, files))
+				leak.None(t, before, timer, files)
 			}
 		})
 	}
@@ -220,15 +221,6 @@ func startStored(
 	all.Go(func() { check(t, spaces.Run(ctx)) })
 	within(t, time.Minute, "spaces ready", func() bool { return closed(spaces.Ready()) })
 	return c
-}
-
-// leftBehind finds goroutines that do not end, however busy the machine is.
-func leftBehind(known ...goleak.Option) error {
-	for end := time.Now().Add(time.Minute); ; {
-		if err := goleak.Find(known...); err == nil || time.Now().After(end) {
-			return err
-		}
-	}
 }
 
 // as returns the configuration of a user with a client certificate, in a space.

@@ -21,6 +21,7 @@ import (
 	"skerry.dev/skerry/server/replicas"
 	"skerry.dev/skerry/server/streams"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/pipe"
@@ -158,7 +159,7 @@ func (p *partsOfReplica) told(t *testing.T, target string) (int, string, string)
 // that leads; nobody but a replica gets one through; none goes in a circle.
 func TestPassedToTheLeader(t *testing.T) {
 	before := goleak.IgnoreCurrent()
-	t.Cleanup(func() { goleak.VerifyNone(t, before) }) // after the parts have ended
+	t.Cleanup(func() { leak.None(t, before) }) // after the parts have ended
 	dir := filepath.Join(t.TempDir(), "pki")
 	quiet := slog.New(slog.DiscardHandler)
 	keys, err := pki.Load(pki.Options{Dir: dir, New: true, Log: quiet})

@@ -21,6 +21,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	apirequest "skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/store/storetest"
 )
 
 // unread opens a watch and reads nothing of it but the status, which it returns with the
@@ -53,6 +54,7 @@ func heap() uint64 {
 // TestUnreadWatches has many watches on a large object that changes, of which one is read: the
 // memory is that of some versions of the object.
 func TestUnreadWatches(t *testing.T) {
+	storetest.Figure(t)
 	c := start(t, t.TempDir(), newAuthority(t), nil)
 	c.busy = true
 	c.createSpace("flood", "Retain")
@@ -72,6 +74,7 @@ func TestUnreadWatches(t *testing.T) {
 // TestUnreadCustomWatches is TestUnreadWatches of a custom resource, whose watches share one of the
 // store.
 func TestUnreadCustomWatches(t *testing.T) {
+	storetest.Figure(t)
 	c := start(t, t.TempDir(), newAuthority(t), nil)
 	c.busy = true
 	c.createSpace("flood", "Retain")

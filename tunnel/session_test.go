@@ -9,11 +9,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/store/storetest"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/pipe"
 	"skerry.dev/skerry/tunnel/tunneltest"
@@ -22,7 +21,7 @@ import (
 func TestMain(m *testing.M) {
 	compress.Default() // outside of every synctest bubble
 	compress.Thorough().Encode(nil, []byte("{}"))
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 func feedOf(revision int64, names ...string) *store.Feed {

@@ -15,20 +15,20 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
+	"skerry.dev/skerry/store/storetest"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/tunneltest"
 	"skerry.dev/skerry/tunnel/upward"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 const patience = 20 * time.Second
 
@@ -41,11 +41,7 @@ func must(t *testing.T, err error) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("never: " + what)
-		}
-	}
+	storetest.Eventually(t, what, ok)
 }
 
 // parent issues tokens, and answers requests with what it was asked.

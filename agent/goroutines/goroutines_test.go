@@ -15,6 +15,8 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+
+	"skerry.dev/skerry/store/storetest/leak"
 )
 
 // serve runs Serve until the test ends it.
@@ -45,7 +47,7 @@ func waitsForAnything(secret string, c chan struct{}) {
 }
 
 func TestStacks(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent())
+	defer leak.None(t, goleak.IgnoreCurrent())
 	dir := t.TempDir()
 	if _, err := Read(t.Context(), dir); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("where no agent has run: %v", err)

@@ -11,6 +11,7 @@ import (
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
+	"skerry.dev/skerry/store/storetest"
 )
 
 // noDisk keeps nothing.
@@ -102,6 +103,7 @@ func (indifferent) Rewound([]store.Key)                   {}
 // What a site holds in memory is what it has now: ten times as many Pods for a while leave nothing
 // behind, and neither do generations of them.
 func TestMemoryAfterABurst(t *testing.T) {
+	storetest.Figure(t)
 	const objects, pods = 500, 500
 	live := func() float64 {
 		runtime.GC()

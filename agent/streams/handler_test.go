@@ -13,16 +13,15 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/pipe"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // site is a cluster with three Pods in namespace web: app-1 of the Deployment that space shop
 // placed, bare, which shop placed itself, and one that nobody placed. Namespace other is of space

@@ -1,7 +1,9 @@
 package targettest
 
 import (
+	"context"
 	"encoding/json"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -9,6 +11,8 @@ import (
 	"testing"
 
 	"k8s.io/client-go/rest"
+
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 // Kind is a served resource.
@@ -33,6 +37,7 @@ type Write struct {
 // Server is the fake API.
 type Server struct {
 	http *httptest.Server
+	dial func(ctx context.Context, network, address string) (net.Conn, error) // nil for a listener on loopback
 
 	mu       sync.Mutex
 	kinds    []Kind
@@ -66,9 +71,15 @@ type Refusal struct {
 	Reason, Message string
 }
 
-// New starts a server with the usual built-in kinds and the namespaces default and kube-system. It
-// ends with the test.
-func New(t testing.TB) *Server {
+// New starts a server with the usual built-in kinds and the namespaces default and kube-system, on
+// loopback. It ends with the test.
+func New(t testing.TB) *Server { return start(t, nil) }
+
+// NewInMemory is New whose connections stay in memory, so that a test in a bubble of testing/synctest
+// can wait for them.
+func NewInMemory(t testing.TB) *Server { return start(t, tunneltest.NewMemory()) }
+
+func start(t testing.TB, memory *tunneltest.Memory) *Server {
 	s := &Server{
 		objects: map[ref]map[string]any{}, owned: map[ref]ownership{}, waited: map[string]int{},
 		listed: map[string]int{}, pass: make(chan struct{}),
@@ -106,7 +117,14 @@ func New(t testing.TB) *Server {
 	for _, name := range []string{"default", "kube-system"} {
 		s.Put("v1", "Namespace", "", name, nil)
 	}
-	s.http = httptest.NewServer(s)
+	s.http = httptest.NewUnstartedServer(s)
+	if memory != nil {
+		if err := s.http.Listener.Close(); err != nil {
+			t.Fatal(err)
+		}
+		s.http.Listener, s.dial = memory, memory.DialContext
+	}
+	s.http.Start()
 	t.Cleanup(func() {
 		close(s.closing)
 		s.http.CloseClientConnections()
@@ -123,7 +141,7 @@ func (s *Server) Serve(k Kind) {
 }
 
 // Config is how to reach the server.
-func (s *Server) Config() *rest.Config { return &rest.Config{Host: s.http.URL} }
+func (s *Server) Config() *rest.Config { return &rest.Config{Host: s.http.URL, Dial: s.dial} }
 
 // Refuse sets a function that may refuse a write; nil refuses nothing.
 func (s *Server) Refuse(f func(method, plural, name string) *Refusal) {

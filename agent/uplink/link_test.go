@@ -9,11 +9,10 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/store/storetest"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
@@ -21,7 +20,7 @@ import (
 func TestMain(m *testing.M) {
 	compress.Default()
 	compress.Thorough().Encode(nil, []byte("{}"))
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 // site is an uplink to a center.

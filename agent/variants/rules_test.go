@@ -13,13 +13,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel/variant"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // site is a desired copy, a place for small values, and what was reported.
 type site struct {

@@ -12,16 +12,15 @@ import (
 	"sync"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // cluster is a workload cluster in which spaces shop and team have namespaces. It notes what it is
 // asked for beside Namespaces by their name.

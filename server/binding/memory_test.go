@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	. "skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/store/storetest"
 )
 
 // mostPlaceBytes is what a further target of a unit may take in memory, whatever the number of the
@@ -12,6 +13,7 @@ import (
 const mostPlaceBytes = 64
 
 func TestMemoryOfAPlace(t *testing.T) {
+	storetest.Figure(t)
 	const units, each = 100, 1_000
 	heap := func() uint64 {
 		runtime.GC()

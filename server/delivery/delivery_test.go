@@ -6,16 +6,15 @@ import (
 	"slices"
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest/leak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 func shop(t *testing.T) *center {
 	c := newCenter(t)

@@ -376,11 +376,7 @@ const patience = time.Minute
 
 func within(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited %s for %s", patience, what)
-		}
-	}
+	storetest.Eventually(t, what, is)
 }
 
 func got[T any](t testing.TB, from <-chan T, what string) (v T) {

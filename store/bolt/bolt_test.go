@@ -11,18 +11,18 @@ import (
 	"testing"
 
 	"go.etcd.io/bbolt"
-	"go.uber.org/goleak"
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
 	"skerry.dev/skerry/store/storetest"
+	"skerry.dev/skerry/store/storetest/leak"
 )
 
 func TestMain(m *testing.M) {
 	if path := os.Getenv(writerEnv); path != "" {
 		writeForever(path)
 	}
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 func open(t *testing.T, path string, o bolt.Options) *bolt.File {

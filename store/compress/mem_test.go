@@ -3,10 +3,13 @@ package compress
 import (
 	"runtime"
 	"testing"
+
+	"skerry.dev/skerry/store/storetest"
 )
 
 // A Codec must fit into an agent of 15 MB.
 func TestMemory(t *testing.T) {
+	storetest.Figure(t)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)

@@ -17,16 +17,14 @@ import (
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"skerry.dev/skerry/store/storetest"
 )
 
 // until waits for a condition.
 func until(t *testing.T, what string, condition func() bool) {
 	t.Helper()
-	for limit := time.Now().Add(time.Minute); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(limit) {
-			t.Fatalf("waited a minute until %s", what)
-		}
-	}
+	storetest.Eventually(t, what, condition)
 }
 
 // holdWrites has all writes wait until they are released.

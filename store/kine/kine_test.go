@@ -11,6 +11,8 @@ import (
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.etcd.io/etcd/client/v3/kubernetes"
 	"go.uber.org/goleak"
+
+	"skerry.dev/skerry/store/storetest/leak"
 )
 
 func open(t *testing.T, dir string) *Store {
@@ -36,7 +38,7 @@ func create(t *testing.T, s *Store, key, value string) int64 {
 // nothing runs after Close. (One goroutine of kine's waits for ever when it is closed before its
 // own watch for leases has begun: nothing can end that.)
 func TestReopen(t *testing.T) {
-	defer goleak.VerifyNone(t, goleak.IgnoreCurrent(),
+	defer leak.None(t, goleak.IgnoreCurrent(),
 		goleak.IgnoreTopFunction("github.com/k3s-io/kine/pkg/logstructured.(*LogStructured).Watch.func1"))
 	dir := t.TempDir()
 	s := open(t, dir)

@@ -2,7 +2,6 @@ package data_test
 
 import (
 	"testing"
-	"time"
 
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/mux"
@@ -28,22 +27,13 @@ func (w *world) child() *mux.Conn {
 	return nil
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
-	t.Helper()
-	for end := time.Now().Add(patience); !ok(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("never: " + what)
-		}
-	}
-}
-
 // A child that wants a connection is asked for one: once, while it comes or stands, and again when
 // the child says that this very one has ended.
 func TestAChildWantsAConnection(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, "pipe", echo)
 	w.links.Bring(w, tunnel.Wanted{})
-	eventually(t, "a connection", func() bool { return w.child() != nil })
+	within(t, "a connection", func() bool { return w.child() != nil })
 	w.open(t) // the parent has it, too
 	first, _ := w.last()
 	w.links.Bring(w, tunnel.Wanted{})
@@ -52,7 +42,7 @@ func TestAChildWantsAConnection(t *testing.T) {
 		t.Errorf("asked %d times, %d connections", times, len(w.links.All()))
 	}
 	w.links.Bring(w, tunnel.Wanted{Ended: first})
-	eventually(t, "another connection", func() bool {
+	within(t, "another connection", func() bool {
 		n, times := w.last()
 		return times == 2 && n != first && len(w.links.All()) == 1 && w.child() != nil
 	})
@@ -64,8 +54,8 @@ func TestAWishThatFails(t *testing.T) {
 	w := newWorld(t, "pipe", echo)
 	w.ask = func(n tunnel.Number) { w.links.NotConnected(w.who, tunnel.NotConnected{Number: n, Why: "no way"}) }
 	w.links.Bring(w, tunnel.Wanted{})
-	eventually(t, "asked", func() bool { _, times := w.last(); return times == 1 })
-	eventually(t, "asked again", func() bool {
+	within(t, "asked", func() bool { _, times := w.last(); return times == 1 })
+	within(t, "asked again", func() bool {
 		w.links.Bring(w, tunnel.Wanted{})
 		_, times := w.last()
 		return times > 1

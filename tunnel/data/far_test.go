@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/mux"
 )
@@ -40,6 +41,7 @@ func (w *world) read(t testing.TB, bytes int) time.Duration {
 // A long log over a far link is not held to the window that a stream begins with: 1.3 MB/s at 100
 // ms. Both the multiplexer's windows and QUIC's have to grow for it.
 func TestFarLog(t *testing.T) {
+	storetest.Figure(t)
 	const bytes = 12 << 20
 	near, far := newWorld(t, "quic", log(bytes)), newWorld(t, "far", log(bytes))
 	fixed := time.Duration(bytes/mux.Data.StreamWindow) * 100 * time.Millisecond

@@ -16,6 +16,7 @@ import (
 	"sync"
 	"testing"
 
+	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
 )
@@ -169,7 +170,7 @@ func TestKilledAtEveryStage(t *testing.T) {
 			if after.descriptors > before.descriptors {
 				t.Errorf("%d descriptors, %d before", after.descriptors, before.descriptors)
 			}
-			if more := after.heap - before.heap; more > 2<<20 {
+			if more := after.heap - before.heap; more > 2<<20 && storetest.Figures() {
 				t.Errorf("the heap has grown by %d bytes", more)
 			}
 		})

@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"skerry.dev/skerry/store/storetest"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/data"
 	"skerry.dev/skerry/tunnel/enroll"
@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Setenv("QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING", "true")
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 const patience = 20 * time.Second
@@ -314,11 +314,7 @@ func (w *world) overQUIC(t testing.TB, f tunneltest.Faults) *tunneltest.Relay {
 // within waits for a condition.
 func within(t testing.TB, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !is(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("waited %s for %s", patience, what)
-		}
-	}
+	storetest.Eventually(t, what, is)
 }
 
 // says sends a text and reads until the end.

@@ -11,11 +11,10 @@ import (
 	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/store/storetest"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/delta"
 	"skerry.dev/skerry/tunnel/pipe"
@@ -24,7 +23,7 @@ import (
 func TestMain(m *testing.M) {
 	compress.Default() // outside of every bubble
 	compress.Thorough().Encode(nil, []byte("{}"))
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 // source is a feed with bodies.

@@ -6,14 +6,13 @@ import (
 	"os"
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/pipe"
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 	os.Exit(0)
 }
 

@@ -9,12 +9,12 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"go.uber.org/goleak"
 
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel/metrics"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 func get(t *testing.T, url string) (int, string) {
 	t.Helper()

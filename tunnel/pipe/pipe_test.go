@@ -3,14 +3,13 @@ package pipe_test
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/pipe"
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 func TestConn(t *testing.T) {
 	tunneltest.Run(t, func(*testing.T) (child, parent tunnel.Conn) {

@@ -3,6 +3,8 @@ package quic_test
 import (
 	"runtime"
 	"testing"
+
+	"skerry.dev/skerry/store/storetest"
 )
 
 // idleCost is what one idle session takes, both halves together.
@@ -52,6 +54,7 @@ func inUse() int {
 // encoder or a decoder of its own, nor a goroutine for each object or change. The bounds are far
 // above what BenchmarkIdleSession reports, and far below what either would cost.
 func TestIdleSessionsShareTheCodec(t *testing.T) {
+	storetest.Figure(t)
 	const sites, objects = 50, 40
 	const codec = 1 << 20 // bytes; see compress.Codec
 	each := idleSessions(t, sites, objects)

@@ -13,8 +13,8 @@ import (
 
 	quicgo "github.com/quic-go/quic-go"
 	"github.com/quic-go/quic-go/testutils/simnet"
-	"go.uber.org/goleak"
 
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/quic"
 	"skerry.dev/skerry/tunnel/tunneltest"
@@ -22,7 +22,7 @@ import (
 
 func TestMain(m *testing.M) {
 	os.Setenv("QUIC_GO_DISABLE_RECEIVE_BUFFER_WARNING", "true") // of the simulated network
-	goleak.VerifyTestMain(m)
+	leak.Main(m)
 }
 
 // site is one center and what a child of it needs.

@@ -55,21 +55,22 @@ func TestBadAnswers(t *testing.T) {
 			[]string{`no endpoints available for service "hook": nobody`}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			s := newSites(t)
-			s.runs(shopHook, "oslo", "hook-1", 0, c.answer)
-			if c.before != nil {
-				c.before(s)
-			}
-			text, err := call(t.Context(), client(t, s.callers(), shopHook, "/", c.ca), "")
-			if err == nil {
-				t.Fatalf("it answers %.80q", text)
-			}
-			for _, w := range c.want {
-				if !strings.Contains(err.Error(), w) {
-					t.Errorf("%v\nhas no %q", err, w)
+			inBubble(t, func(t *testing.T) {
+				s := newSites(t)
+				s.runs(shopHook, "oslo", "hook-1", 0, c.answer)
+				if c.before != nil {
+					c.before(s)
 				}
-			}
+				text, err := call(t.Context(), client(t, s.callers(), shopHook, "/", c.ca), "")
+				if err == nil {
+					t.Fatalf("it answers %.80q", text)
+				}
+				for _, w := range c.want {
+					if !strings.Contains(err.Error(), w) {
+						t.Errorf("%v\nhas no %q", err, w)
+					}
+				}
+			})
 		})
 	}
 }
@@ -104,23 +105,25 @@ func TestNotAsked(t *testing.T) {
 		"its pod says nothing": {true, func(s *sites) { s.mute["oslo"] = true }, review, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := newSites(t)
-			s.runs(shopHook, "oslo", "hook-1", 0, func(w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(500)
+			inBubble(t, func(t *testing.T) {
+				s := newSites(t)
+				s.runs(shopHook, "oslo", "hook-1", 0, func(w http.ResponseWriter, _ *http.Request) {
+					w.WriteHeader(500)
+				})
+				c.before(s)
+				ctx := t.Context()
+				if c.places {
+					ctx = WithPlacesOnly(ctx)
+				}
+				text, err := call(ctx, client(t, s.callers(), shopHook, "/", bundle), c.body)
+				if (err == nil) != c.passes {
+					t.Fatalf("%q, %v", text, err)
+				}
+				if c.passes && (!strings.Contains(text, `"uid":"r-1"`) || !strings.Contains(text, `"allowed":true`) ||
+					!strings.Contains(text, "its site is away")) {
+					t.Errorf("%s", text)
+				}
 			})
-			c.before(s)
-			ctx := t.Context()
-			if c.places {
-				ctx = WithPlacesOnly(ctx)
-			}
-			text, err := call(ctx, client(t, s.callers(), shopHook, "/", bundle), c.body)
-			if (err == nil) != c.passes {
-				t.Fatalf("%q, %v", text, err)
-			}
-			if c.passes && (!strings.Contains(text, `"uid":"r-1"`) || !strings.Contains(text, `"allowed":true`) ||
-				!strings.Contains(text, "its site is away")) {
-				t.Errorf("%s", text)
-			}
 		})
 	}
 }

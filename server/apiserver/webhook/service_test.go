@@ -82,8 +82,9 @@ func TestNextPod(t *testing.T) {
 }
 
 // TestSilentSite: one that says nothing is left for another one in time.
-func TestSilentSite(t *testing.T) {
-	t.Parallel()
+func TestSilentSite(t *testing.T) { inBubble(t, silentSite) }
+
+func silentSite(t *testing.T) {
 	s := newSites(t)
 	s.runs(shopHook, "oslo", "hook-1", 0, says("silent"))
 	s.runs(shopHook, "paris", "hook-2", 50*time.Millisecond, says("there"))
@@ -91,7 +92,7 @@ func TestSilentSite(t *testing.T) {
 	began := time.Now()
 	text, err := call(t.Context(), client(t, s.callers(), shopHook, "/", bundle), "")
 	if took := time.Since(began); err != nil || text != "there 0" ||
-		took < 2*time.Second || took > 4*time.Second {
+		took < 2*time.Second || took > 3*time.Second {
 		t.Errorf("%q, %v after %s", text, err, took)
 	}
 	began = time.Now()
@@ -232,8 +233,9 @@ func TestPodsThatGo(t *testing.T) {
 
 // TestGivenUp: a call that its client gives up while the site says nothing ends at once, and leaves
 // nothing.
-func TestGivenUp(t *testing.T) {
-	t.Parallel()
+func TestGivenUp(t *testing.T) { inBubble(t, givenUp) }
+
+func givenUp(t *testing.T) {
 	s := newSites(t)
 	s.runs(shopHook, "oslo", "hook-1", 0, says("x"))
 	s.silent["oslo"] = true
@@ -248,8 +250,9 @@ func TestGivenUp(t *testing.T) {
 
 // TestHurry: while a site says nothing, only the first call waits for long, and a site that is back
 // is called at once.
-func TestHurry(t *testing.T) {
-	t.Parallel()
+func TestHurry(t *testing.T) { inBubble(t, inAHurry) }
+
+func inAHurry(t *testing.T) {
 	s := newSites(t)
 	s.runs(shopHook, "oslo", "hook-1", 0, says("x"))
 	s.silent["oslo"] = true
@@ -271,8 +274,9 @@ func TestHurry(t *testing.T) {
 }
 
 // TestMakesRoom: connections that are kept and not in use give way where a site takes no more.
-func TestMakesRoom(t *testing.T) {
-	t.Parallel()
+func TestMakesRoom(t *testing.T) { inBubble(t, makesRoom) }
+
+func makesRoom(t *testing.T) {
 	s := newSites(t)
 	other := Service{"other", "web", "hook", 443}
 	s.runs(shopHook, "oslo", "hook-1", 0, says("x"))

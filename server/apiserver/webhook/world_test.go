@@ -17,19 +17,22 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
-	"go.uber.org/goleak"
 	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/util/webhook"
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/apiserver/outbound"
+	"skerry.dev/skerry/store/storetest"
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel/exchange"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 // sites are targets with Pods that serve webhooks. They implement Sites, Services and the round
 // trips to them.
@@ -53,8 +56,20 @@ type sites struct {
 
 type pod struct {
 	server *httptest.Server
+	at     *tunneltest.Memory
 	calls  []string // paths
 	dials  int
+}
+
+// inBubble runs a test in simulated time, beside others.
+func inBubble(t *testing.T, run func(t *testing.T)) {
+	t.Helper()
+	t.Parallel()
+	now := time.Now().Round(0)
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(time.Until(now)) // the certificates are not valid before
+		run(t)
+	})
 }
 
 func newSites(t *testing.T) *sites {
@@ -98,7 +113,7 @@ func (s *sites) Do(ctx context.Context, target string, r *exchange.Request) (*ht
 		go func() { _, _ = io.Copy(io.Discard, far) }()
 		return &http.Response{StatusCode: 101, Body: near, Header: http.Header{}}, nil
 	}
-	conn, err := net.Dial("tcp", p.server.Listener.Addr().String())
+	conn, err := p.at.DialContext(ctx, "", "")
 	if err != nil {
 		near, far := net.Pipe() // as a port that nobody listens at
 		far.Close()
@@ -157,7 +172,7 @@ func (s *sites) runs(of Service, target, name string, rtt time.Duration, h http.
 func (s *sites) runsWith(
 	of Service, target, name string, rtt time.Duration, cert tls.Certificate, h http.HandlerFunc,
 ) Backend {
-	p := &pod{}
+	p := &pod{at: tunneltest.NewMemory()}
 	p.server = httptest.NewUnstartedServer(http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) {
 			s.mu.Lock()
@@ -170,6 +185,8 @@ func (s *sites) runsWith(
 		}))
 	p.server.TLS = &tls.Config{Certificates: []tls.Certificate{cert}}
 	p.server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	p.server.Listener.Close()
+	p.server.Listener = p.at
 	p.server.StartTLS()
 	s.t.Cleanup(p.server.Close)
 	b := Backend{
@@ -199,11 +216,7 @@ func (s *sites) refusals() int {
 // until waits for a condition.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("never: " + what)
-		}
-	}
+	storetest.Eventually(t, what, is)
 }
 
 func (s *sites) dials(target, name string) int {

@@ -17,12 +17,12 @@ import (
 	"encoding/json"
 	"errors"
 	"testing"
-	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
 )
 
 // Clone returns a deep copy with numbers as an API sends them; nil for nil. It panics on an object
@@ -77,14 +77,8 @@ func resource(k store.Key) schema.GroupResource {
 	return schema.GroupResource{Group: k.Group, Resource: k.Resource}
 }
 
-// Eventually waits until ok returns true, at most a minute: for what a controller does in its own
-// time.
+// Eventually waits until ok returns true: for what a controller does in its own time.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !ok(); {
-		if time.Now().After(end) {
-			t.Fatalf("never: %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
+	storetest.Eventually(t, what, ok)
 }

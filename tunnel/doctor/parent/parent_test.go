@@ -15,8 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel/doctor"
 	"skerry.dev/skerry/tunnel/doctor/doctortest"
 	"skerry.dev/skerry/tunnel/enroll"
@@ -25,7 +24,7 @@ import (
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leak.Main(m) }
 
 func TestAllIsWell(t *testing.T) {
 	t.Parallel()
