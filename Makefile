@@ -255,7 +255,7 @@ fuzz: ## fuzz every decoder (FUZZTIME=30s each); an input that breaks one is wri
 # The tests that storetest.Figure skips elsewhere, or that measure more where storetest.Figures says so.
 .PHONY: figures
 figures: ## tests that measure time and memory, on a machine that does nothing else
-	@tests=$$(git grep -lE 'storetest\.Figures?\(' -- '*_test.go'); SKERRY_FIGURES=1 $(GO_TEST) -p 1 -parallel 1 -count=1 -v -run \
+	@tests=$$(git grep -lE 'storetest\.Figures?\(' -- '*_test.go'); SKERRY_FIGURES=1 go test $(TEST_FLAGS) -p 1 -parallel 1 -count=1 -v -run \
 	  "^($$(awk '/^func Test/{name = $$2; sub(/\(.*/, "", name)} /storetest\.Figures?\(/{print name}' $$tests | sort -u | paste -sd'|'))$$" \
 	  $$(for t in $$tests; do echo ./$$(dirname $$t); done | sort -u)
 
@@ -294,11 +294,6 @@ bin/etcd:
 	dpkg-deb -x bin/deb/etcd-server_*.deb bin/deb/root
 	mv bin/deb/root/usr/bin/etcd $@
 	rm -rf bin/deb
-
-# Tests of bytes, speed and memory, alone on the machine.
-.PHONY: figures
-figures: ## tests that hold figures: bytes, ratios of times, memory
-	SKERRY_FIGURES=1 go test -vet=off -p 1 -count=1 -timeout 30m -ldflags '$(TEST_LDFLAGS)' ./tunnel/... ./store/... ./agent/...
 
 # HISTORIES=n plays fewer or more. Each mutation of the code must break the property that it names.
 .PHONY: model
