@@ -38,6 +38,14 @@ func (s *Server) localCluster() *clientcmdapi.Cluster {
 // loopback is where this machine reaches a center that listens on all addresses.
 const loopback = "127.0.0.1"
 
+// localAddress is HOST:PORT by which this machine reaches what is bound to an address.
+func localAddress(bound net.Addr) string {
+	if _, port, err := net.SplitHostPort(bound.String()); err == nil && unspecified(bound) {
+		return net.JoinHostPort(loopback, port)
+	}
+	return bound.String()
+}
+
 // writeAdminKubeconfig writes the file anew: the address may have changed, the authorities, and the
 // certificate in it lives for a year. Contexts that somebody added are kept. The file names itself in
 // an extension, so that `skerry space use` tells it from a user's own file.

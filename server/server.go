@@ -202,11 +202,7 @@ func New(cfg Config) (_ *Server, err error) {
 		s.closers = append(s.closers, s.scrape.Close)
 	}
 	hosts := reachedBy(tcp.Addr(), cfg)
-	s.url, s.local = "https://"+hosts[0], tcp.Addr().String()
-	if unspecified(tcp.Addr()) {
-		_, port, _ := net.SplitHostPort(s.local)
-		s.local = net.JoinHostPort(loopback, port)
-	}
+	s.url, s.local = "https://"+hosts[0], localAddress(tcp.Addr())
 	names, err := certificateHosts(withoutPorts(hosts), cfg.SpacesDomain)
 	if err != nil {
 		return nil, err

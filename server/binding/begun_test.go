@@ -1,6 +1,10 @@
 package binding_test
 
-import . "skerry.dev/skerry/server/binding"
+import (
+	"slices"
+
+	. "skerry.dev/skerry/server/binding"
+)
 
 // runsOn checks that what must run to its end is not taken away where it has begun: only a user's word,
 // or what must leave now, ends it. On a target that is away nothing runs any more when its lease has ended.
@@ -38,4 +42,15 @@ func (w *world) endAll() {
 			}
 		}
 	}
+}
+
+// begun reports whether something of a record may have begun on a target that must run to its end there:
+// the target says so, or has said nothing since it got it.
+func (l *leader) begun(r Record, reported Ref, t TargetID, members []*thingRow) bool {
+	says := reports{l, reported, members}
+	return r.Has(t) && slices.ContainsFunc(members, func(m *thingRow) bool {
+		i := slices.IndexFunc(l.view().things[:], func(o thingRow) bool { return o.uid == m.uid })
+		c := l.inbox[t].has[i]
+		return m.runs && (!says.Counts(t) || c.uid != m.uid || !c.ended)
+	})
 }

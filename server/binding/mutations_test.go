@@ -243,7 +243,7 @@ var mutations = []mutation{
 		"case s.stopped && w.alone(want.uid):", "case false:", propOnce,
 	},
 	{
-		"what has begun is silent, and so not begun", "work_test.go",
+		"what has begun is silent, and so not begun", "begun_test.go",
 		"!says.Counts(t) || c.uid != m.uid || !c.ended", "says.Counts(t) && c.uid == m.uid && !c.ended", propBegun,
 	},
 	{
@@ -320,20 +320,6 @@ var mutations = []mutation{
 		"an unanswered write is given up", "leader_test.go",
 		"again := *a\n\t\tl.pending = &again", "l.pending = nil", propGeneration,
 	},
-}
-
-// directed are the tests of properties that histories reach too seldom.
-var directed = map[string]string{
-	propPair:    "TestABadTargetDelaysOnlyItsPair",
-	propArrival: "TestACohortArrives",
-	propPass:    "TestPass",
-	propCut:     "TestACut",
-	propAim:     "TestACohortAims",
-	propForget:  "TestADeletedCohortDecidesNothing",
-	propLeave:   "TestNothingJoinsATargetThatMustBeLeft",
-	propSilent:  "Test(SilenceIsNotAbsence|AMoveToASilentTargetTakesNothingAway)",
-	propTries:   "TestASwapThatBlocksItselfGoesBack",
-	propLease:   "Test(ALease|WhatExistsOnce|WhatCameLast|WhatWasToCome).*",
 }
 
 // TestMutationsFit finds each defect's place in the code, so that the list does not rot.

@@ -351,17 +351,6 @@ func (l *leader) fill(f *Facts, r Record, reported Ref, members []*thingRow, w w
 	}
 }
 
-// begun reports whether something of a record may have begun on a target that must run to its end there:
-// the target says so, or has said nothing since it got it.
-func (l *leader) begun(r Record, reported Ref, t TargetID, members []*thingRow) bool {
-	says := reports{l, reported, members}
-	return r.Has(t) && slices.ContainsFunc(members, func(m *thingRow) bool {
-		i := slices.IndexFunc(l.view().things[:], func(o thingRow) bool { return o.uid == m.uid })
-		c := l.inbox[t].has[i]
-		return m.runs && (!says.Counts(t) || c.uid != m.uid || !c.ended)
-	})
-}
-
 // fence is what counts instead of the word of a target that is away.
 func (l *leader) fence(t TargetID, once bool) Fence {
 	switch s := l.w.sites[t]; {

@@ -109,7 +109,7 @@ func TestAFinalizerHoldsTheSite(t *testing.T) {
 	}
 	c.restart()
 	c.eventually("both are on a after a restart", func() bool { return c.has("a", web) && c.has("a", cm) })
-	merge(web, map[string]any{"metadata": map[string]any{"finalizers": []any{"kubernetes.io/pvc-protection"}}})
+	merge(web, map[string]any{"metadata": map[string]any{"finalizers": []any{"skerry.dev/own"}}})
 	c.wantRemoval("a", web, store.RemoveDelete)
 	c.put(cm, nil)
 	c.wantRemoval("a", cm, store.RemoveDelete)

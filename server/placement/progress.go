@@ -163,7 +163,8 @@ func (p *Progress) judge(k store.Key, b *brief, told bool, generation int64) {
 		p.Available = b.NumberAvailable
 		p.Ready = observed && b.NumberUnavailable == 0 && b.UpdatedNumberScheduled == b.DesiredNumberScheduled
 	case "batch/jobs":
-		p.Ready = b.is("Complete", "Failed", "SuccessCriteriaMet", "Suspended") || (b.running() > 0 && b.Ready == int64(b.running()))
+		p.Ready = b.is("Complete", "Failed", "SuccessCriteriaMet", "Suspended") ||
+			(b.running() > 0 && b.Ready == int64(b.running()))
 	case "/pods":
 		p.Ready = b.Phase == "Succeeded" || b.Phase == "Failed" || b.is("Ready")
 	case "/persistentvolumeclaims":

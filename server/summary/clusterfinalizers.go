@@ -9,25 +9,14 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
-// clusterFinalizers are the finalizers that only the controllers of a cluster take off, by kind. Somebody has
-// copied them into the space with an object. A target's cluster puts its own on its copy, and takes them off
-// there; so in the space they mean nothing once no target has a copy.
-var clusterFinalizers = map[string][]string{
-	"/persistentvolumeclaims": {"kubernetes.io/pvc-protection"},
-	"/persistentvolumes": {"kubernetes.io/pv-protection", "kubernetes.io/pv-controller",
-		"external-provisioner.volume.kubernetes.io/finalizer"},
-	"/services":                              {"service.kubernetes.io/load-balancer-cleanup"},
-	"/pods":                                  {"batch.kubernetes.io/job-tracking"},
-	"resource.k8s.io/resourceclaims":         {"resource.kubernetes.io/delete-protection"},
-	"storage.k8s.io/volumeattributesclasses": {"kubernetes.io/vac-protection"},
-}
-
-// withoutClusters returns the finalizers of an object without those, and whether it has any of them.
+// withoutClusters returns the finalizers of an object without those of its target's cluster, and whether
+// it has any of them.
 func withoutClusters(k store.Key, finalizers []any) (rest []string, some bool) {
-	theirs := clusterFinalizers[k.Group+"/"+k.Resource]
+	theirs := placement.ClusterFinalizers(k)
 	for _, f := range finalizers {
 		name, _ := f.(string)
 		if slices.Contains(theirs, name) {

@@ -14,8 +14,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// ending is a placed Pod or claim that is being deleted, or anything with a finalizer of clusterFinalizers. It is on no target any more as far as decisions go,
-// and stays in the space until its targets report that it has gone there.
+// ending is a placed Pod or claim that is being deleted, or anything with a finalizer of
+// placement.ClusterFinalizers. It is on no target any more as far as decisions go, and stays in the space
+// until its targets report that it has gone there.
 type ending struct {
 	uid, apiVersion string
 	targets         []string

@@ -32,7 +32,8 @@ var ours = polarities{
 
 // customKinds are what kstatus reads of kinds that it does not know, and what placement.Judge and
 // placement.Failure read.
-var customKinds = alsoOurs(polarities{"Ready": good, "Available": good, "Reconciling": bad, "Stalled": bad, "Failed": bad})
+var customKinds = alsoOurs(polarities{
+	"Ready": good, "Available": good, "Reconciling": bad, "Stalled": bad, "Failed": bad})
 
 // builtIn are the conditions of Kubernetes' own kinds, as the constants of k8s.io/api say.
 var builtIn = map[string]polarities{

@@ -122,7 +122,8 @@ func ensure(ctx context.Context, log io.Writer, modules []module) (Kit, error) {
 		return Kit{}, err
 	}
 	kit := Kit{Bin: bin}
-	images, err := store.entry(ctx, "images", hash(keys[:clusterModules]...), func(into string) error { return kit.writeImages(into) })
+	images, err := store.entry(ctx, "images", hash(keys[:clusterModules]...),
+		func(into string) error { return kit.writeImages(into) })
 	if err != nil {
 		return Kit{}, fmt.Errorf("write images: %w", err)
 	}

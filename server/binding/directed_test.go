@@ -1,0 +1,15 @@
+package binding_test
+
+// directed are the tests of properties that histories reach too seldom.
+var directed = map[string]string{
+	propPair:    "TestABadTargetDelaysOnlyItsPair",
+	propArrival: "TestACohortArrives",
+	propPass:    "TestPass",
+	propCut:     "TestACut",
+	propAim:     "TestACohortAims",
+	propForget:  "TestADeletedCohortDecidesNothing",
+	propLeave:   "TestNothingJoinsATargetThatMustBeLeft",
+	propSilent:  "Test(SilenceIsNotAbsence|AMoveToASilentTargetTakesNothingAway)",
+	propTries:   "TestASwapThatBlocksItselfGoesBack",
+	propLease:   "Test(ALease|WhatExistsOnce|WhatCameLast|WhatWasToCome).*",
+}
