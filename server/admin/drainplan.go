@@ -102,6 +102,11 @@ func (s *fleetState) leave(u *unit, from string, now time.Time) departure {
 		d.Message = strings.Join(volumes[:min(3, len(volumes))], ", ") + " would be left behind"
 		return d
 	}
+	if begun := u.begun[from]; len(begun) > 0 {
+		d.Reason = string(placement.JobRunning)
+		d.Message = strings.Join(begun[:min(3, len(begun))], ", ") + " has begun there, and leaves when it has ended"
+		return d
+	}
 	for _, name := range v.Targets {
 		if !slices.Contains(u.decision, name) {
 			d.To = append(d.To, name)

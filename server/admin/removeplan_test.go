@@ -30,7 +30,9 @@ func TestARemovalSaysWhatBecomesOfEachUnit(t *testing.T) {
 		once.once = map[string][]string{"a": {"statefulsets/db"}}
 		once.volumes = map[string][]string{"a": {"statefulsets/db"}}
 		held.suspended, held.once = true, once.once
-		state.units = []*unit{anywhere("other", "b", 1), free, pinned, once, held}
+		begun := anywhere("begun", "a", 1)
+		begun.begun = map[string][]string{"a": {"jobs/report"}}
+		state.units = []*unit{anywhere("other", "b", 1), free, pinned, once, held, begun}
 		return state
 	}
 	for name, c := range map[string]struct {
@@ -38,9 +40,9 @@ func TestARemovalSaysWhatBecomesOfEachUnit(t *testing.T) {
 		moves, stays, twice string
 	}{
 		"another fits": {sites: []string{"a", "b"}, moves: "free>b ;",
-			stays: "pinned> Pinned;once> VolumeWouldStay;held> Suspended;", twice: "once>b ;"},
+			stays: "pinned> Pinned;once> VolumeWouldStay;held> Suspended;begun> JobRunning;", twice: "once>b ;"},
 		"no other fits": {sites: []string{"a"},
-			stays: "free> NoOtherTarget;pinned> Pinned;once> NoOtherTarget;held> Suspended;"},
+			stays: "free> NoOtherTarget;pinned> Pinned;once> NoOtherTarget;held> Suspended;begun> NoOtherTarget;"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, found := fleet(c.sites...).removal("a", time.Now())

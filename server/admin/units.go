@@ -2,6 +2,7 @@ package admin
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -33,6 +34,7 @@ type unit struct {
 	load      placement.Load
 	volumes   map[string][]string // per target, the claims that it has there
 	once      map[string][]string // per target, what of it two sites must not run
+	begun     map[string][]string // per target, what of it runs there until it ends
 	suspended bool
 }
 
@@ -255,7 +257,8 @@ func (r *spaceReader) unit(k store.Key, begin func(*unit)) *unit {
 	k.Space = r.name
 	u := r.of[k.String()]
 	if u == nil {
-		u = &unit{key: k, offered: r.offered, volumes: map[string][]string{}, once: map[string][]string{}}
+		u = &unit{key: k, offered: r.offered, volumes: map[string][]string{}, once: map[string][]string{},
+			begun: map[string][]string{}}
 		begin(u)
 		r.of[k.String()] = u
 	}
@@ -289,12 +292,17 @@ func (r *spaceReader) object(kind schema.GroupVersionResource, o *unstructured.U
 	text := kind.Resource + "/" + k.Name
 	volume := kind == claims || kind.Resource == "statefulsets" && placement.HasClaimTemplates(o.Object)
 	work, _ := lease.Read(k, o.Object)
+	status, _ := json.Marshal(o.Object["status"]) // it was JSON
+	begun := placement.Ends(k, o.Object) && placement.Judge(k, store.Report{Status: status}).Begun
 	for _, at := range placement.Split(o.GetAnnotations()[v1alpha1.AnnotationTargets]) {
 		if volume {
 			u.volumes[at] = append(u.volumes[at], text)
 		}
 		if volume || work.Once {
 			u.once[at] = append(u.once[at], text)
+		}
+		if begun {
+			u.begun[at] = append(u.begun[at], text)
 		}
 	}
 	return nil
