@@ -2,6 +2,7 @@ package agent
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -204,7 +205,7 @@ func AllowOf(c *cli.Context, usage func(format string, args ...any) error) (tunn
 	}
 	for _, f := range allowLists {
 		if c.IsSet(f.name) {
-			*f.field(&a) = c.StringSlice(f.name)
+			*f.field(&a) = slices.DeleteFunc(c.StringSlice(f.name), func(v string) bool { return v == "" })
 		}
 	}
 	for _, f := range allowSwitches {

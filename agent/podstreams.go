@@ -13,7 +13,7 @@ import (
 
 // streams returns what serves the streams that the parent opens into Pods.
 func (a *agent) streams() tunnel.StreamHandler {
-	ahead := &spool.Limits{Memory: 64 << 10, Disk: 64 << 20, All: 256 << 20}
+	ahead := &spool.Limits{Memory: 64 << 10, Disk: 64 << 20, All: 256 << 20, Dir: a.DataDir}
 	cfg := streams.Config{Pods: a.observer, Log: a.Log}
 	if a.audit != nil {
 		cfg.Audit = a.audit.Note

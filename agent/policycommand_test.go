@@ -22,6 +22,7 @@ func TestThePolicyInOneWord(t *testing.T) {
 			want: []string{`kinds: ["*"]`, `podSecurity: ["privileged"]`, "externalIPs: true", "tokens: false"}},
 		{args: []string{"--policy", "trusted", "--allow-kinds", "storageclasses.storage.k8s.io", "--allow-external-ips=false"},
 			want: []string{`kinds: ["storageclasses.storage.k8s.io"]`, "externalIPs: false", "volumeNames: true"}, lack: []string{`"*"],"`}},
+		{args: []string{"--policy", "trusted", "--allow-webhooks", ""}, want: []string{"webhooks: []", `controllers: ["*"]`}},
 		{args: []string{"--policy", "open"}, fails: "restricted, baseline, trusted"},
 		{args: []string{"--output", "table"}, fails: "use yaml or json"},
 	} {

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
+	"net/netip"
 	"path/filepath"
 	"strings"
 	"time"
@@ -23,14 +24,15 @@ import (
 // AdminKubeconfig is the path of the admin's kubeconfig, mode 0600, whose current context is root.
 func (s *Server) AdminKubeconfig() string { return filepath.Join(s.cfg.DataDir, doctor.KubeconfigFile) }
 
-// localCluster is the center as this machine reaches it: where it listens, which is the loopback for
-// one that listens on all addresses. What --advertise gives may not resolve here, or not yet. It is
-// what the certificate is checked for, and package admin takes the address for other machines from it.
+// localCluster is the center as this machine reaches it. A host name that --advertise gives may not
+// resolve here, or not yet. A center that listens on all addresses is therefore reached by the
+// loopback, and the name is what its certificate is checked for. Package admin takes the address for
+// other machines from that name.
 func (s *Server) localCluster() *clientcmdapi.Cluster {
 	c := &clientcmdapi.Cluster{Server: s.url, CertificateAuthorityData: s.keys.Bundle()}
 	host, _, err := net.SplitHostPort(strings.TrimPrefix(s.url, "https://"))
-	if local := "https://" + s.local; err == nil && local != s.url {
-		c.Server, c.TLSServerName = local, host
+	if _, notAddress := netip.ParseAddr(host); err == nil && notAddress != nil {
+		c.Server, c.TLSServerName = "https://"+s.local, host
 	}
 	return c
 }

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
 )
 
 // definitionVersions are the versions of a CustomResourceDefinition.
@@ -112,6 +114,10 @@ func withVersionsOf(wished, live []byte, lost []string) ([]byte, error) {
 	return json.Marshal(to)
 }
 
+// storageSwitch is how long an API server is given to store in another version: it follows its definitions
+// in the background.
+const storageSwitch = 5 * time.Second
+
 // refusesVersions reports whether a target refuses a definition because objects may be stored in a
 // version that it lacks.
 func refusesVersions(err error) bool {
@@ -120,7 +126,7 @@ func refusesVersions(err error) bool {
 
 // storeAnew has the target store all objects of a definition in the storage version that is wished,
 // and says so in the status of the definition, so that it can lose other versions. In the space that
-// was done before the versions were taken out. The space's own objects are written as the space.
+// was done before the versions were taken out. Objects are written as the space that has brought them.
 func (a *Applier) storeAnew(ctx context.Context, t *task) error {
 	_, whole, err := t.read(ctx)
 	if err != nil || whole == nil {
@@ -138,6 +144,7 @@ func (a *Applier) storeAnew(ctx context.Context, t *task) error {
 		if _, _, err := t.put(ctx, m.First, target.Applying{UID: t.record.UID}); err != nil {
 			return fmt.Errorf("store in another version: %w", err)
 		}
+		return &laterError{storageSwitch}
 	}
 	var objects []*target.Object
 	listing := target.Listing{Resource: m.Resource, MetadataOnly: true}
@@ -148,9 +155,10 @@ func (a *Applier) storeAnew(ctx context.Context, t *task) error {
 		return fmt.Errorf("list what is stored in version %s: %w", strings.Join(m.Lost, ", "), err)
 	}
 	for _, o := range objects {
-		writer := t.writer
-		if o.Metadata.Namespace != "" && a.Impersonate && a.sealed() {
-			writer = t.client.As(t.Key.Space)
+		writer := t.client // what no space has brought is written as the agent
+		if space := o.OriginSpace(); space != "" {
+			writer = a.writer(t.client, store.Key{Space: space, Group: m.Resource.Group, Resource: m.Resource.Plural,
+				Namespace: o.Metadata.Namespace, Name: o.Metadata.Name})
 		}
 		if err := writer.StoreAnew(ctx, m.Resource, o); err != nil && !isNotThere(err) {
 			return fmt.Errorf("store %s/%s anew: %w", m.Resource.Plural, o.Metadata.Name, err)

@@ -122,7 +122,7 @@ func (f flake) touched(files []string) bool {
 			return true
 		}
 		owner, _, _ := strings.Cut(dir+"/", "/testdata/")
-		return module+dir == f.pkg || module+strings.TrimSuffix(owner, "/") == f.pkg
+		return path.Join(module, dir) == f.pkg || path.Join(module, owner) == f.pkg
 	})
 }
 

@@ -48,6 +48,9 @@ func FromFile(c *cli.Context) error {
 		if err != nil {
 			return Usage("configuration %s: %s: %s", path, key, err)
 		}
+		if list, ok := value.([]any); ok && len(list) == 0 && strings.HasPrefix(key, "allow-") {
+			values = []string{""} // set, to nothing: it overrides the word of policy
+		}
 		for _, v := range values {
 			if err := c.Set(key, v); err != nil {
 				return Usage("configuration %s: %s: %q: %s", path, key, v, takes(c.Command.Flags, key))

@@ -97,6 +97,10 @@ func (s *fleetState) leave(u *unit, from string, now time.Time) departure {
 			return d
 		}
 	}
+	if len(v.Targets) == 0 && !u.wish.None {
+		d.Reason, d.Message = placement.StayNoOther, orElse(v.Message, "no other target fits")
+		return d
+	}
 	if volumes := u.volumes[from]; len(volumes) > 0 {
 		d.Reason = string(placement.VolumeWouldStay)
 		d.Message = strings.Join(volumes[:min(3, len(volumes))], ", ") + " would be left behind"

@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -93,10 +94,12 @@ func RemoveTarget(ctx context.Context, o RemoveOptions) error {
 	} else if err != nil {
 		return fmt.Errorf("read site %s: %w", o.Name, err)
 	}
-	if err := c.checkRemoval(ctx, o, target.GetDeletionTimestamp() != nil); err != nil {
+	was, _, _ := unstructured.NestedString(target.Object, "spec", "detachPolicy")
+	now := removing{deleting: target.GetDeletionTimestamp() != nil, policy: v1alpha1.DetachPolicy(was)}
+	if err := c.checkRemoval(ctx, o, now); err != nil {
 		return err
 	}
-	if o.Clean || o.Force {
+	if (o.Clean || o.Force) && !(o.Clean && now.policy == v1alpha1.DetachDiscard) {
 		policy := v1alpha1.DetachKeep
 		finalizers := slices.DeleteFunc(
 			target.GetFinalizers(),

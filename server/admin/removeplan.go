@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"skerry.dev/skerry/server/admin/fleet"
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
 )
 
 // removal is what becomes of the units on a site that is removed.
@@ -56,37 +58,49 @@ func (s *fleetState) removal(name string, now time.Time) (r removal, found bool)
 	return r, true
 }
 
+// removing is what the center knows already of the removal of a site.
+type removing struct {
+	deleting bool
+	policy   v1alpha1.DetachPolicy
+}
+
 // checkRemoval says what becomes of what is placed on a site, and refuses what nobody has allowed: to
-// delete what nothing replaces, and to run twice what must not. Where the site is being deleted
-// already, what it goes on running is in no feed any more.
-func (c *center) checkRemoval(ctx context.Context, o RemoveOptions, deleting bool) error {
-	if o.Force {
+// delete what nothing replaces, and to run twice what must not.
+func (c *center) checkRemoval(ctx context.Context, o RemoveOptions, now removing) error {
+	if o.Force || now.deleting && now.policy == v1alpha1.DetachDiscard {
 		return nil
 	}
 	state, err := c.fleetState(ctx)
 	if err != nil {
 		return fmt.Errorf("read what is placed on site %s: %w", o.Name, err)
 	}
+	o.Clean = o.Clean || now.policy.Empties()
 	r, _ := state.removal(o.Name, time.Now())
 	if o.DryRun {
 		r.tell(o)
 	}
-	return r.check(o, deleting)
+	return r.check(o, now)
 }
 
-// check refuses a removal that nobody has allowed.
-func (r removal) check(o RemoveOptions, deleting bool) error {
+// check refuses a removal that nobody has allowed. Where the site is being emptied already the center
+// has counted what cannot leave, which may be more than what is known here.
+func (r removal) check(o RemoveOptions, now removing) error {
+	allowed := o.AllowLoss == len(r.Stays) || now.deleting && o.AllowLoss > len(r.Stays)
+	suspended := slices.DeleteFunc(slices.Clone(r.Stays), func(d departure) bool {
+		return d.Reason != string(placement.Suspended)
+	})
+	object := func(d departure) string { return d.Object + ": " + d.Reason + ": " + d.Message }
 	switch {
-	case o.Clean && len(r.Stays) != o.AllowLoss:
-		loss := fleet.Counted(len(r.Stays), "unit")
-		if len(r.Stays) == 0 {
-			return Usage("--allow-loss=%d: nothing would be lost; leave it out", o.AllowLoss)
-		}
+	case o.Clean && len(suspended) > 0:
+		return fmt.Errorf("%w: %s on %s cannot leave it:%s\nSet spec.suspend of the Placement to false first",
+			ErrProblems, fleet.Counted(len(suspended), "suspended unit"), o.Name, listed(suspended, object))
+	case o.Clean && !allowed && len(r.Stays) == 0:
+		return Usage("--allow-loss=%d: nothing would be lost; leave it out", o.AllowLoss)
+	case o.Clean && !allowed:
 		return fmt.Errorf("%w: nothing can replace %s on %s:%s\nMend that, or delete it with its data: "+
-			"skerry target remove %s --clean --allow-loss=%d", ErrProblems, loss, o.Name,
-			listed(r.Stays, func(d departure) string { return d.Object + ": " + d.Reason + ": " + d.Message }),
-			o.Name, len(r.Stays))
-	case !o.Clean && !deleting && len(r.Twice) > 0:
+			"skerry target remove %s --clean --allow-loss=%d", ErrProblems, fleet.Counted(len(r.Stays), "unit"), o.Name,
+			listed(r.Stays, object), o.Name, len(r.Stays))
+	case !o.Clean && !now.deleting && len(r.Twice) > 0:
 		return fmt.Errorf("%w: what runs on %s goes on, and the center would run it a second time:%s\nMove it first: "+
 			"skerry target drain %s. If nothing of it runs there any more: skerry target remove %s --force",
 			ErrProblems, o.Name, listed(r.Twice, func(d departure) string {

@@ -62,10 +62,10 @@ func TestARemovalSaysWhatBecomesOfEachUnit(t *testing.T) {
 func TestARemovalIsRefused(t *testing.T) {
 	lost, twice := []departure{{Object: "x", Reason: "Pinned"}}, []departure{{Object: "y", To: []string{"b"}}}
 	for name, c := range map[string]struct {
-		options  RemoveOptions
-		deleting bool
-		plan     removal
-		want     string
+		options RemoveOptions
+		now     removing
+		plan    removal
+		want    string
 	}{
 		"clean":                          {options: RemoveOptions{Clean: true}},
 		"clean, one is lost":             {options: RemoveOptions{Clean: true}, plan: removal{Stays: lost}, want: "--allow-loss=1"},
@@ -75,11 +75,15 @@ func TestARemovalIsRefused(t *testing.T) {
 		"clean, what must not run twice": {options: RemoveOptions{Clean: true}, plan: removal{Twice: twice}},
 		"keep, it goes on":               {plan: removal{Stays: lost}},
 		"keep, it would run twice":       {plan: removal{Twice: twice}, want: "skerry target drain"},
-		"keep, again":                    {plan: removal{Twice: twice}, deleting: true},
+		"clean, more than is known here": {options: RemoveOptions{Clean: true, AllowLoss: 2}, now: removing{deleting: true},
+			plan: removal{Stays: lost}},
+		"clean, one is suspended": {options: RemoveOptions{Clean: true, AllowLoss: 1},
+			plan: removal{Stays: []departure{{Object: "z", Reason: "Suspended"}}}, want: "spec.suspend"},
+		"keep, again": {plan: removal{Twice: twice}, now: removing{deleting: true}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c.options.Name = "paris"
-			err := c.plan.check(c.options, c.deleting)
+			err := c.plan.check(c.options, c.now)
 			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
 				t.Errorf("said %v, want %q", err, c.want)
 			}

@@ -270,7 +270,9 @@ func (r *spaceReader) object(kind schema.GroupVersionResource, o *unstructured.U
 	k := store.Key{
 		Space: r.name, Group: kind.Group, Resource: kind.Resource, Namespace: o.GetNamespace(), Name: o.GetName(),
 	}
-	if placement.Excluded(k, o.Object) || placement.Finished(k, o.Object) || o.GetDeletionTimestamp() != nil {
+	finalizers, _, _ := unstructured.NestedSlice(o.Object, "metadata", "finalizers")
+	if placement.Excluded(k, o.Object) || placement.Finished(k, o.Object) ||
+		o.GetDeletionTimestamp() != nil && !placement.Held(k, finalizers) {
 		return nil
 	}
 	var u *unit
@@ -293,12 +295,14 @@ func (r *spaceReader) object(kind schema.GroupVersionResource, o *unstructured.U
 	volume := kind == claims || kind.Resource == "statefulsets" && placement.HasClaimTemplates(o.Object)
 	work, _ := lease.Read(k, o.Object)
 	status, _ := json.Marshal(o.Object["status"]) // it was JSON
-	begun := placement.Ends(k, o.Object) && placement.Judge(k, store.Report{Status: status}).Begun
+	begun := placement.Ends(k, o.Object) &&
+		(o.Object["status"] == nil || placement.Judge(k, store.Report{Status: status}).Begun)
+	breaks := u.rule != nil && u.rule.BreakFirst && lease.MayRunOnce(k.Group, k.Resource)
 	for _, at := range placement.Split(o.GetAnnotations()[v1alpha1.AnnotationTargets]) {
 		if volume {
 			u.volumes[at] = append(u.volumes[at], text)
 		}
-		if volume || work.Once {
+		if volume || work.Once || breaks {
 			u.once[at] = append(u.once[at], text)
 		}
 		if begun {

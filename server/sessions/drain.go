@@ -15,7 +15,7 @@ import (
 
 // stuckPhases are the phases of moves that go on only when a person, or another site, does something.
 var stuckPhases = []placement.Phase{
-	placement.CannotLeave, placement.VolumeWouldStay, placement.GivenUp, placement.Suspended,
+	placement.CannotLeave, placement.VolumeWouldStay, placement.JobRunning, placement.GivenUp, placement.Suspended,
 }
 
 // drains reports whether the status of a target says how far it is drained, or has to, and that may

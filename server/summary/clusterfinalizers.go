@@ -47,7 +47,8 @@ func (s *Summary) unprotect(ctx context.Context, k store.Key, e ending) error {
 	if err != nil {
 		return fmt.Errorf("encode finalizers: %w", err)
 	}
-	if _, err := s.cfg.API.Patch(ctx, k, e.apiVersion, "", patch); err != nil && !apierrors.IsNotFound(err) {
+	_, err = s.cfg.API.Patch(ctx, k, e.apiVersion, "", patch)
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) { // its next write comes here again
 		return fmt.Errorf("take finalizers off %s: %w", k, err)
 	}
 	return nil

@@ -29,7 +29,6 @@ func Guard(next http.Handler, names func(host string) bool) http.Handler {
 		h := w.Header()
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'; sandbox")
 		if !fromPage(r) {
 			next.ServeHTTP(w, r)
 			return
@@ -56,10 +55,11 @@ func fromPage(r *http.Request) bool {
 }
 
 // ofItself reports whether the page is the center's own, or nobody's, such as an address that was
-// typed.
+// typed. Sec-Fetch-Site is the browser's word. It is same-origin also behind kubectl proxy, which
+// hands on an Origin of its own.
 func ofItself(r *http.Request) bool {
-	if site := r.Header.Get("Sec-Fetch-Site"); site != "" && site != "same-origin" && site != "none" {
-		return false
+	if site := r.Header.Get("Sec-Fetch-Site"); site != "" {
+		return site == "same-origin" || site == "none"
 	}
 	origin := r.Header.Get("Origin")
 	if origin == "" {

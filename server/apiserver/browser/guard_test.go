@@ -22,6 +22,7 @@ func TestGuard(t *testing.T) {
 		"its own page":                {headers: headers{"Sec-Fetch-Site": "same-origin", "Origin": "https://center.example.com:7443"}, want: 200},
 		"its own page, by address":    {host: "[::1]:7443", headers: headers{"Origin": "https://[::1]:7443"}, want: 200},
 		"its own page, at localhost":  {host: "localhost:7443", headers: headers{"Origin": "https://localhost:7443"}, want: 200},
+		"through kubectl proxy":       {headers: headers{"Sec-Fetch-Site": "same-origin", "Origin": "http://127.0.0.1:8001"}, want: 200},
 		"a page of another site":      {headers: headers{"Sec-Fetch-Site": "cross-site"}, want: 403},
 		"a write of another site":     {method: "POST", headers: headers{"Origin": "https://evil.example.net"}, want: 403},
 		"a sibling":                   {headers: headers{"Sec-Fetch-Site": "same-site"}, want: 403},
