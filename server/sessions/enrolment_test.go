@@ -20,7 +20,7 @@ import (
 // joins exactly one.
 func TestTokenJoinsOnce(t *testing.T) {
 	c := newCenter(t)
-	const tokens, sites, rounds = 100, 5, 2
+	const tokens, sites, rounds = 30, 5, 2
 	servers := []*Server{c.sessions, c.restart(), c.restart()} // the API's own order decides, whichever process asks
 	for i := range tokens {
 		token := c.token(nil, time.Hour)

@@ -2,6 +2,7 @@ package sessions
 
 import (
 	"encoding/json"
+	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -20,7 +21,11 @@ import (
 	"skerry.dev/skerry/store/storetest/leak"
 )
 
-func TestMain(m *testing.M) { leak.Main(m) }
+func TestMain(m *testing.M) {
+	flag.Parse()
+	flag.Set("test.parallel", "16") // those that run side by side wait, and do not compute
+	leak.Main(m)
+}
 
 // fakeAPI is as much of a kube API as the server talks to: objects by their path, merge patches
 // with preconditions, statuses as a whole.

@@ -100,6 +100,7 @@ func TestARenamedSiteKeepsItsCertificate(t *testing.T) {
 
 // What cannot be renamed says why in its status, until that is not wished any more.
 func TestWhyASiteIsNotRenamed(t *testing.T) {
+	t.Parallel()
 	c := newCenter(t)
 	c.rename = &storedNames{c: c}
 	c.open()

@@ -128,6 +128,7 @@ func (c *center) toldStatus() (s v1alpha1.AuthoritiesStatus) {
 // later gets it then; what the admin reads says who is waited for, and a restart of the center in
 // between changes nothing.
 func TestRotationWaitsForEverybody(t *testing.T) {
+	t.Parallel()
 	c := newCenter(t)
 	stop := c.open()
 	here, away := c.joined("paris"), c.joined("rome")

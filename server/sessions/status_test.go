@@ -43,6 +43,7 @@ func (f *fakeAPI) count() (writes, changes int) {
 }
 
 func TestStatusOfASession(t *testing.T) {
+	t.Parallel()
 	c := newCenter(t)
 	c.open()
 	c.objects.Store(3)
@@ -142,6 +143,7 @@ func (s slow) Commit(ctx context.Context, b store.Batch) error {
 }
 
 func TestAgentThatIsBehind(t *testing.T) {
+	t.Parallel()
 	c := newCenter(t)
 	c.open()
 	s := c.joined("paris")
@@ -168,6 +170,7 @@ func TestAgentThatIsBehind(t *testing.T) {
 }
 
 func TestFailedStatusIsWrittenAgain(t *testing.T) {
+	t.Parallel()
 	for _, code := range []int{http.StatusInternalServerError, http.StatusConflict} {
 		c := newCenter(t)
 		stop := c.open()

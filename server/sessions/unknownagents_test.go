@@ -15,6 +15,7 @@ import (
 // Agents that a center does not know are told by name: those with a certificate of its own, and
 // those that say that they belong to another. Who joins is not among them any more.
 func TestUnknownAgentsAreTold(t *testing.T) {
+	t.Parallel()
 	c := newCenter(t)
 	c.open()
 	lost := newSite(t, "rome")
