@@ -21,6 +21,11 @@ func TokenCommand() *cli.Command {
 		if ttl := c.Duration("ttl"); ttl <= 0 {
 			return admin.Usage("--ttl %s: write a duration above 0, such as 24h; see: %s --help", ttl, c.Command.HelpName)
 		}
+		uses := c.Int("uses")
+		if uses < 1 || uses > sessions.MaxTokenUses {
+			return admin.Usage("--uses %d: a token joins 1 to %d sites; for more make several tokens",
+				uses, sessions.MaxTokenUses)
+		}
 		root, parent, err := admin.RootConfig(c.String("kubeconfig"))
 		if err == nil {
 			err = admin.CheckCenter(c.Context, root)
@@ -32,11 +37,11 @@ func TokenCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		token, err := sessions.CreateToken(c.Context, root, sessions.TokenOptions{Labels: l, TTL: c.Duration("ttl")})
+		token, err := sessions.CreateToken(c.Context, root, sessions.TokenOptions{Labels: l, TTL: c.Duration("ttl"), Uses: uses})
 		if err != nil {
 			return err
 		}
-		return admin.PrintJoin(c.App.Writer, c.String("output"), parent, token, c.Duration("ttl"))
+		return admin.PrintJoin(c.App.Writer, c.String("output"), parent, token, c.Duration("ttl"), uses)
 	}
 	list := func(c *cli.Context) error {
 		if err := admin.PrintTokens(io.Discard, c.String("output"), nil); err != nil {
@@ -55,7 +60,7 @@ func TokenCommand() *cli.Command {
 		}
 		tokens := make([]admin.Token, len(infos))
 		for i, t := range infos {
-			tokens[i] = admin.Token{ID: t.ID, Expires: t.Expires, Labels: t.Labels, UsedBy: t.UsedBy}
+			tokens[i] = admin.Token{ID: t.ID, Expires: t.Expires, Labels: t.Labels, Uses: t.Uses, UsedBy: t.UsedBy}
 		}
 		return admin.PrintTokens(c.App.Writer, c.String("output"), tokens)
 	}
@@ -82,9 +87,11 @@ func TokenCommand() *cli.Command {
 		return err
 	}
 	return &cli.Command{Name: "token", Usage: "make, list and revoke join tokens", Subcommands: []*cli.Command{
-		{Name: "create", Usage: "make a token that joins one site, and print the command to run there", Action: create,
+		{Name: "create", Usage: "make a token that joins a site, and print the command to run there", Action: create,
 			Flags: admin.ClientFlags(admin.OutputFlag("token or json"),
-				&cli.StringSliceFlag{Name: "labels", Usage: "k=v labels that the site will have here"},
+				&cli.StringSliceFlag{Name: "labels",
+					Usage: "k=v labels that each of its sites will have here, whatever the site says"},
+				&cli.IntFlag{Name: "uses", Value: 1, Usage: "how many sites it joins, up to 1000; each with a name of its own"},
 				admin.DurationFlag(24*time.Hour, "how long it may be used, such as 30m or 7d", "ttl"))},
 		{
 			Name:   "list",
@@ -113,7 +120,7 @@ func Names(ctx context.Context, kubeconfig, kind string) (ids []string) {
 		return nil
 	}
 	for _, t := range tokens {
-		if t.UsedBy == "" {
+		if !t.Spent() {
 			ids = append(ids, t.ID)
 		}
 	}

@@ -41,24 +41,30 @@ func CheckJoinOutput(output string) error {
 
 // PrintJoin prints a new join token: alone for the output "token", else with the one command that
 // is run at the site.
-func PrintJoin(w io.Writer, output, parent, token string, ttl time.Duration) error {
+func PrintJoin(w io.Writer, output, parent, token string, ttl time.Duration, uses int) error {
 	switch output {
 	case "token":
 		fmt.Fprintln(w, token)
 	case "json":
-		return json.NewEncoder(w).Encode(map[string]string{"token": token, "parent": parent, "expiresIn": ttl.String()})
+		return json.NewEncoder(w).Encode(map[string]any{"token": token, "parent": parent,
+			"expiresIn": ttl.String(), "uses": uses})
 	case "":
-		fmt.Fprintf(w, "Run this beside the workload cluster, once, within %s:\n\n"+
+		where, joins := "the workload cluster, once,", "joins one site and is then used up"
+		if uses > 1 {
+			where = fmt.Sprintf("each of up to %d workload clusters, once,", uses)
+			joins = fmt.Sprintf("joins %d sites and is then used up", uses)
+		}
+		fmt.Fprintf(w, "Run this beside %s within %s:\n\n"+
 			"  skerry agent --parent %s --name SITE --policy baseline --kubeconfig /path/to/kubeconfig "+
 			"--token-file - <<END\n%s\nEND\n\n"+
 			"SITE is the name that the cluster shall have here. What spaces may do on it is --policy restricted where "+
 			"strangers use it,\n"+
 			"baseline where teams share it, and trusted where it is yours alone: skerry agent policy prints all of each. The "+
-			"token joins one site and is then used up. It is "+
+			"token %s. It is "+
 			"read from standard\n"+
 			"input, so that the list of processes does not show it; --token-file FILE reads a file, "+
 			"which only its owner should read.\n",
-			duration.HumanDuration(ttl), parent, token)
+			where, duration.HumanDuration(ttl), parent, token, joins)
 	default:
 		return CheckJoinOutput(output)
 	}
@@ -70,7 +76,8 @@ type Token struct {
 	ID      string            `json:"id"`
 	Expires time.Time         `json:"expires"`
 	Labels  map[string]string `json:"labels,omitempty"`
-	UsedBy  string            `json:"usedBy,omitempty"`
+	Uses    int               `json:"uses"`
+	UsedBy  []string          `json:"usedBy,omitempty"`
 }
 
 // PrintTokens prints a table of tokens, or what a program reads of them; a name is a token's id.
@@ -85,7 +92,7 @@ func PrintTokens(w io.Writer, output string, tokens []Token) error {
 		})
 	}
 	t := tabwriter.NewWriter(w, 0, 8, 3, ' ', 0)
-	fmt.Fprint(t, "ID\tSTATE\tUSED-BY\tEXPIRES")
+	fmt.Fprint(t, "ID\tSTATE\tUSES\tUSED-BY\tEXPIRES")
 	if wide {
 		fmt.Fprint(t, "\tLABELS")
 	}
@@ -93,18 +100,27 @@ func PrintTokens(w io.Writer, output string, tokens []Token) error {
 	for _, k := range tokens {
 		state, expires := "unused", "in "+duration.HumanDuration(time.Until(k.Expires))
 		switch {
-		case k.UsedBy != "":
+		case len(k.UsedBy) >= k.Uses:
 			state, expires = "used", "-"
 		case time.Now().After(k.Expires):
 			state, expires = "expired", duration.HumanDuration(time.Since(k.Expires))+" ago"
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s", k.ID, state, orElse(k.UsedBy, "-"), expires)
+		fmt.Fprintf(t, "%s\t%s\t%d/%d\t%s\t%s", k.ID, state, len(k.UsedBy), k.Uses, k.users(wide), expires)
 		if wide {
 			fmt.Fprintf(t, "\t%s", orElse(labels.FormatLabels(k.Labels), "-"))
 		}
 		fmt.Fprintln(t)
 	}
 	return t.Flush()
+}
+
+// users names the sites that have joined, or says how many more there are than a table has room for.
+func (k Token) users(all bool) string {
+	const shown = 3
+	if n := len(k.UsedBy); n > shown && !all {
+		return fmt.Sprintf("%s and %d more", strings.Join(k.UsedBy[:shown], ","), n-shown)
+	}
+	return orElse(strings.Join(k.UsedBy, ","), "-")
 }
 
 // Labels are those of --labels k=v.

@@ -28,8 +28,8 @@ import (
 // SyncTarget meanwhile.
 const attempts = 5
 
-// redeem uses a token up and signs the certificate of the site that came with it. The token is
-// marked before anything is handed out, by a write that only one can win; a site that lost the
+// redeem takes a use of a token and signs the certificate of the site that came with it. The use is
+// written down before anything is handed out, by a write that only one can win; a site that lost the
 // answer comes again with the same key and gets it once more.
 func (d *Server) redeem(ctx context.Context, r enroll.JoinRequest) (chain []byte, err error) {
 	client, err := d.client()
@@ -57,33 +57,44 @@ type joining struct {
 // tryRedeem fails with a conflict when the token or the SyncTarget is not what it was when it was
 // read.
 func (d *Server) tryRedeem(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) ([]byte, error) {
-	j, err := d.judge(ctx, client, r)
+	j, chain, err := d.record(ctx, client, r)
 	if err != nil {
 		return nil, err
+	}
+	d.targets.await(ctx, j.name, j.key)
+	d.cfg.Log.Info("a site joined", "target", j.name, "token", j.token.ID)
+	return chain, nil
+}
+
+// record writes down who joins, one after the other: many sites may join with one token at the same
+// time, and each would take its record from the others.
+func (d *Server) record(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) (joining, []byte, error) {
+	d.joins.Lock()
+	defer d.joins.Unlock()
+	j, err := d.judge(ctx, client, r)
+	if err != nil {
+		return j, nil, err
 	}
 	token, target := j.token, j.target
 	chain, err := d.cfg.Credentials.Sign(r.CSR, r.Name)
 	if err != nil {
-		return nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
+		return j, nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
 	}
-	if token.UsedBy == "" {
-		if err := token.write(ctx, client, map[string][]byte{dataUsedBy: []byte(r.Name),
-			dataUsedKey: []byte(j.key)}); err != nil {
-			return nil, err
+	if _, again := token.used[j.key]; !again {
+		if err := token.write(ctx, client, j.key, tokenUse{Name: r.Name}); err != nil {
+			return j, nil, err
 		}
 	}
 	if target, err = ensureTarget(ctx, client, j.name, target, j.key, j.labels, token.Labels); err != nil {
-		return nil, err
+		return j, nil, err
 	}
-	if token.target == "" {
-		err := token.write(ctx, client, map[string][]byte{dataTarget: []byte(target.GetUID())})
+	if token.used[j.key].Target == "" {
+		err := token.write(ctx, client, j.key, tokenUse{r.Name, target.GetUID()})
 		if err != nil && !errors.Is(err, enroll.ErrTokenUnknown) { // revoked at this moment: the site stays joined
-			return nil, err
+			return j, nil, err
 		}
 	}
-	d.targets.await(ctx, j.name, j.key)
-	d.cfg.Log.Info("a site joined", "target", j.name, "token", token.ID)
-	return chain, nil
+	return j, chain, nil
 }
 
 // judge says whether a join is let in. It reads the token and the SyncTarget, and changes nothing.
@@ -103,7 +114,8 @@ func (d *Server) judge(ctx context.Context, client dynamic.Interface, r enroll.J
 		return j, fmt.Errorf("%w: %w", enroll.ErrName, err)
 	}
 	j.name = d.targets.holder(r.Name, j.key)
-	if j.token.UsedBy != "" && (j.token.UsedBy != r.Name || j.token.usedKey != j.key) {
+	use, again := j.token.used[j.key]
+	if again && use.Name != r.Name || !again && j.token.Spent() {
 		return j, enroll.ErrTokenUsed
 	}
 	j.labels = siteLabels(r.Labels)
@@ -126,7 +138,7 @@ func (d *Server) judge(ctx context.Context, client dynamic.Interface, r enroll.J
 			return j, fmt.Errorf("look for a Location of the site's name: %w", err)
 		}
 	}
-	if j.token.target != "" && (j.target == nil || string(j.target.GetUID()) != j.token.target) {
+	if use.Target != "" && (j.target == nil || j.target.GetUID() != use.Target) {
 		return j, enroll.ErrTokenUsed // what it joined was removed: it is no way back
 	}
 	if j.target != nil && isRevoked(j.target, j.key) {
@@ -190,11 +202,16 @@ func (d *Server) token(ctx context.Context, client dynamic.Interface, r enroll.J
 	return t, nil
 }
 
-// write changes the data of the token's Secret if it is still as it was read: of several, only one
-// can win.
-func (t *storedToken) write(ctx context.Context, client dynamic.Interface, data map[string][]byte) error {
+// write keeps a use in the token's Secret if that is still as it was read: of several, only one can
+// win.
+func (t *storedToken) write(ctx context.Context, client dynamic.Interface, key string, use tokenUse) error {
+	value, err := json.Marshal(use)
+	if err != nil {
+		return err
+	}
 	patch, err := json.Marshal(map[string]any{
-		"metadata": map[string]any{"resourceVersion": t.secret.ResourceVersion, "uid": t.secret.UID}, "data": data,
+		"metadata": map[string]any{"resourceVersion": t.secret.ResourceVersion, "uid": t.secret.UID},
+		"data":     map[string][]byte{usedPrefix + key: value},
 	})
 	if err != nil {
 		return err
@@ -215,7 +232,7 @@ func (t *storedToken) write(ctx context.Context, client dynamic.Interface, data 
 	} else if err != nil {
 		return fmt.Errorf("mark the join token as used: %w", err)
 	}
-	t.secret.ResourceVersion = u.GetResourceVersion()
+	t.secret.ResourceVersion, t.used[key] = u.GetResourceVersion(), use
 	return nil
 }
 

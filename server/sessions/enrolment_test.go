@@ -6,6 +6,7 @@ import (
 	"maps"
 	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -14,9 +15,10 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel/enroll"
 )
 
-// 100 tokens, each tried by many sites at once while the center restarts again and again: each
+// 30 tokens, each tried by many sites at once while the center restarts again and again: each
 // joins exactly one.
 func TestTokenJoinsOnce(t *testing.T) {
 	c := newCenter(t)
@@ -56,6 +58,62 @@ func TestTokenJoinsOnce(t *testing.T) {
 	}
 	if n := len(c.sessions.targets.names()); n != tokens {
 		t.Errorf("%d targets, want %d", n, tokens)
+	}
+}
+
+// A token for several sites joins as many as it is for, whichever replica they come to, and each
+// again that lost its answer. The labels of the token count, whatever a site says of itself.
+func TestTokenForManySites(t *testing.T) {
+	c := newCenter(t)
+	const uses, sites = 6, 10
+	servers := []*Server{c.sessions, c.restart(), c.restart()}
+	text, err := CreateToken(t.Context(), c.root(),
+		TokenOptions{Labels: map[string]string{"line": "north"}, TTL: time.Hour, Uses: uses})
+	must(t, err)
+	token, err := enroll.ParseToken(text)
+	must(t, err)
+	var mu sync.Mutex
+	var joined []string
+	var all sync.WaitGroup
+	for n := range sites {
+		s := newSite(t, fmt.Sprintf("board-%d", n))
+		csr := s.csr(t)
+		all.Go(func() {
+			for round := range 2 {
+				server := servers[(n+round)%len(servers)]
+				out := c.post(server, token.ID, token.Secret, s.name, map[string]string{"line": "south"}, csr)
+				for out.status == http.StatusInternalServerError { // it lost to others five times, and comes again
+					out = c.post(server, token.ID, token.Secret, s.name, map[string]string{"line": "south"}, csr)
+				}
+				switch {
+				case out.status == http.StatusOK && round == 0:
+					mu.Lock()
+					joined = append(joined, s.name)
+					mu.Unlock()
+				case out.status != http.StatusOK && out.Code != "token-used":
+					t.Errorf("%s: %+v", s.name, out)
+				}
+			}
+		})
+	}
+	all.Wait()
+	if len(joined) != uses {
+		t.Errorf("%d of %d joined: %v", len(joined), uses, joined)
+	}
+	slices.Sort(joined)
+	list, err := ListTokens(t.Context(), c.root())
+	must(t, err)
+	if len(list) != 1 || list[0].Uses != uses || !slices.Equal(list[0].UsedBy, joined) || !list[0].Spent() {
+		t.Errorf("tokens: %+v", list)
+	}
+	for _, name := range joined {
+		target := c.api.get(targetsPath + "/" + name)
+		if target == nil {
+			t.Fatalf("SyncTarget %s is missing", name)
+		}
+		if labels := target["metadata"].(map[string]any)["labels"]; labels.(map[string]any)["line"] != "north" {
+			t.Errorf("labels of %s: %v", name, labels)
+		}
 	}
 }
 

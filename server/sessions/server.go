@@ -46,6 +46,7 @@ type Server struct {
 	leases     *leases
 	flaps      *flaps
 	renames    *renames
+	joins      sync.Mutex  // held while a site is let in
 	waited     atomic.Bool // this center has waited for the targets that were connected before it started
 
 	mu            sync.Mutex

@@ -1,11 +1,14 @@
 package sessions
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
+	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/util/cert"
@@ -34,10 +38,12 @@ const (
 	dataHash    = "hash"
 	dataExpires = "expires"
 	dataLabels  = "labels"
-	dataUsedBy  = "used-by"
-	dataUsedKey = "used-key"
-	dataTarget  = "target" // the UID of the SyncTarget that it joined
+	dataUses    = "uses"
+	usedPrefix  = "used-" // and the fingerprint of a site's key: a tokenUse as JSON
 )
+
+// MaxTokenUses is how many sites one token can join. A use takes 300 bytes of the token's Secret.
+const MaxTokenUses = 1000
 
 var secrets = schema.GroupVersionResource{Version: "v1", Resource: "secrets"}
 
@@ -50,6 +56,8 @@ type TokenOptions struct {
 	Labels map[string]string
 	// TTL is how long the token may be used.
 	TTL time.Duration
+	// Uses is how many sites it joins, 1 to MaxTokenUses; 0 means 1.
+	Uses int
 }
 
 // TokenInfo is what is known of a token.
@@ -57,8 +65,19 @@ type TokenInfo struct {
 	ID      string
 	Expires time.Time
 	Labels  map[string]string
-	// UsedBy is the SyncTarget that joined with it, empty while it is unused.
-	UsedBy string
+	// Uses is how many sites it joins.
+	Uses int
+	// UsedBy are the names with which sites have joined, in order.
+	UsedBy []string
+}
+
+// Spent reports whether the token has joined as many sites as it may.
+func (t TokenInfo) Spent() bool { return len(t.UsedBy) >= t.Uses }
+
+// tokenUse is a site that has joined with a token.
+type tokenUse struct {
+	Name   string    `json:"name"`
+	Target types.UID `json:"target,omitempty"` // of its SyncTarget, once there is one
 }
 
 // CreateToken makes a join token and returns its text, which is kept nowhere. The configuration is
@@ -66,6 +85,10 @@ type TokenInfo struct {
 func CreateToken(ctx context.Context, root *rest.Config, o TokenOptions) (string, error) {
 	if o.TTL <= 0 {
 		return "", errors.New("the token's TTL must be greater than 0")
+	}
+	uses := max(o.Uses, 1)
+	if uses != cmp.Or(o.Uses, 1) || uses > MaxTokenUses {
+		return "", fmt.Errorf("a token joins 1 to %d sites, and not %d", MaxTokenUses, o.Uses)
 	}
 	if err := checkLabels(o.Labels); err != nil {
 		return "", err
@@ -88,6 +111,7 @@ func CreateToken(ctx context.Context, root *rest.Config, o TokenOptions) (string
 		ObjectMeta: metav1.ObjectMeta{Name: tokenPrefix + token.ID, Namespace: tokenNamespace},
 		Type:       tokenType,
 		Data: map[string][]byte{dataHash: []byte(token.Hash()), dataLabels: labels,
+			dataUses:    []byte(strconv.Itoa(uses)),
 			dataExpires: []byte(time.Now().Add(o.TTL).UTC().Format(time.RFC3339))},
 	}
 	obj, err := runtime.DefaultUnstructuredConverter.ToUnstructured(secret)
@@ -164,10 +188,9 @@ func RevokeToken(ctx context.Context, root *rest.Config, id string, dryRun bool)
 // storedToken is a token as its Secret holds it.
 type storedToken struct {
 	TokenInfo
-	hash    string
-	usedKey string
-	target  string
-	secret  *corev1.Secret
+	hash   string
+	used   map[string]tokenUse // by the fingerprint of the site's key
+	secret *corev1.Secret
 }
 
 func readToken(u *unstructured.Unstructured) (*storedToken, error) {
@@ -175,17 +198,28 @@ func readToken(u *unstructured.Unstructured) (*storedToken, error) {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, &s); err != nil {
 		return nil, fmt.Errorf("read join token %s: %w", u.GetName(), err)
 	}
-	t := &storedToken{
-		hash:    string(s.Data[dataHash]),
-		usedKey: string(s.Data[dataUsedKey]),
-		target:  string(s.Data[dataTarget]),
-		secret:  &s,
-	}
-	t.ID, t.UsedBy = strings.TrimPrefix(s.Name, tokenPrefix), string(s.Data[dataUsedBy])
+	t := &storedToken{hash: string(s.Data[dataHash]), used: map[string]tokenUse{}, secret: &s}
+	t.ID = strings.TrimPrefix(s.Name, tokenPrefix)
 	var err error
 	if t.Expires, err = time.Parse(time.RFC3339, string(s.Data[dataExpires])); err != nil {
 		return nil, fmt.Errorf("read join token %s: %w", t.ID, err)
 	}
+	if t.Uses, err = strconv.Atoi(string(s.Data[dataUses])); err != nil {
+		return nil, fmt.Errorf("read join token %s: uses: %w", t.ID, err)
+	}
+	for name, raw := range s.Data {
+		key, ok := strings.CutPrefix(name, usedPrefix)
+		if !ok {
+			continue
+		}
+		var use tokenUse
+		if err := json.Unmarshal(raw, &use); err != nil {
+			return nil, fmt.Errorf("read join token %s: %s: %w", t.ID, name, err)
+		}
+		t.used[key] = use
+		t.UsedBy = append(t.UsedBy, use.Name)
+	}
+	slices.Sort(t.UsedBy)
 	if raw := s.Data[dataLabels]; len(raw) > 0 {
 		if err := json.Unmarshal(raw, &t.Labels); err != nil {
 			return nil, fmt.Errorf("read join token %s: labels: %w", t.ID, err)

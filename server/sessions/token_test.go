@@ -3,6 +3,7 @@ package sessions
 import (
 	"errors"
 	"maps"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +34,8 @@ func TestTokens(t *testing.T) {
 	must(t, err)
 	if len(
 		list,
-	) != 2 || list[0].ID != early.ID || list[1].ID != late.ID || list[0].UsedBy != "paris" || list[1].UsedBy != "" ||
+	) != 2 || list[0].ID != early.ID || list[1].ID != late.ID || !slices.Equal(list[0].UsedBy, []string{"paris"}) || list[1].UsedBy != nil ||
+		!list[0].Spent() || list[1].Spent() ||
 		!maps.Equal(list[0].Labels, map[string]string{"site": "a", "skerry.dev/zone": "x"}) ||
 		time.Until(list[0].Expires).Round(time.Minute) != time.Hour {
 		t.Errorf("tokens: %+v", list)
@@ -62,6 +64,8 @@ func TestTokensThatAreNotMade(t *testing.T) {
 			TTL:    time.Hour,
 			Labels: map[string]string{"a": "b c"},
 		},
+		"fewer than one": {TTL: time.Hour, Uses: -1},
+		"too many":       {TTL: time.Hour, Uses: MaxTokenUses + 1},
 	} {
 		if text, err := CreateToken(t.Context(), c.root(), o); err == nil {
 			t.Errorf("%s: made %s", name, text)

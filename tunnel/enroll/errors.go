@@ -12,9 +12,10 @@ var (
 	ErrTokenUnknown = errors.New(
 		"the center does not know this join token; make a new one there with: skerry token create",
 	)
-	// ErrTokenUsed is returned when the token has joined a site already.
+	// ErrTokenUsed is returned when the token has joined as many sites as it may, or this one under
+	// another name.
 	ErrTokenUsed = errors.New(
-		"this join token is used up, it joined another site; make a new one at the center with: skerry token create",
+		"this join token is used up by sites that joined before; make a new one at the center with: skerry token create",
 	)
 	// ErrTokenExpired is returned when the token is too old.
 	ErrTokenExpired = errors.New("this join token has expired; make a new one at the center with: skerry token create")

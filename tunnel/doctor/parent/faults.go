@@ -74,7 +74,7 @@ var (
 		Means: "The center does not know the join token: it was revoked, or its data is older than the token.",
 		Fix:   "make a new one at the center: skerry token create"}
 	tokenUsed = doctor.Fault{Name: "token-used",
-		Means: "The join token has joined another site already.",
+		Means: "The join token is used up by sites that joined before.",
 		Fix:   "make a new one at the center: skerry token create"}
 	tokenExpired = doctor.Fault{Name: "token-expired",
 		Means: "The join token has expired.",
