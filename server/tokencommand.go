@@ -37,7 +37,8 @@ func TokenCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		token, err := sessions.CreateToken(c.Context, root, sessions.TokenOptions{Labels: l, TTL: c.Duration("ttl"), Uses: uses})
+		token, err := sessions.CreateToken(c.Context, root,
+			sessions.TokenOptions{Labels: l, TTL: c.Duration("ttl"), Uses: uses})
 		if err != nil {
 			return err
 		}
