@@ -1,7 +1,8 @@
 # The image holds one static binary and nothing else. By default it is compiled here:
 #   docker build -t skerry .
-# With SOURCE=prebuilt it is taken from bin/skerry (make image), which needs no base image.
+# With SOURCE=prebuilt it is taken from BINARY (make image), which needs no base image.
 ARG SOURCE=compiled
+ARG BINARY=bin/skerry
 
 FROM golang:1.26 AS compiled
 WORKDIR /src
@@ -11,7 +12,8 @@ COPY . .
 RUN make bin/skerry
 
 FROM scratch AS prebuilt
-COPY bin/skerry /src/bin/skerry
+ARG BINARY
+COPY ${BINARY} /src/bin/skerry
 
 FROM ${SOURCE} AS source
 

@@ -130,7 +130,7 @@ $(MACHINE_ROOT)/sbin/init:
 # Beside the package of this commit stand a later version, made of the same binary, and rpm's own root.
 .PHONY: systemd
 systemd: check-package bin/testenv testenv $(MACHINE_ROOT)/sbin/init ## install, upgrade, break and purge the packages on a Debian that systemd runs (RUN=regexp)
-	packaging/deb/build.sh '$(PACKAGE_VERSION).1' bin/later bin/nfpm
+	packaging/deb/build.sh '$(PACKAGE_VERSION).1' bin/later bin/nfpm $(HOSTARCH)
 	$(SCENARIOS) SKERRY_MACHINE_ROOT=$(MACHINE_ROOT) $(ALONE) go test -count=1 -timeout 20m -v -run '$(or $(RUN),^TestSystemd$$)' ./scenarios
 
 # Vet runs in lint.
@@ -402,10 +402,21 @@ corpus: build testenv ## compare a space with a cluster, construct by construct 
 
 ##@ Ship
 
+.PHONY: check-arm64
+check-arm64: bin/skerry bin/skerry-arm64 bin/nfpm ## build the packages for arm64, and run that binary as a center and an agent under qemu (installs it when it is missing)
+	@command -v qemu-aarch64-static >/dev/null || { test "$$(id -u)" = 0 || { echo "qemu is missing: apt-get install qemu-user-static" >&2; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends qemu-user-static; }
+	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/arm64 bin/nfpm arm64
+	packaging/arm64.sh bin/arm64 bin/skerry-arm64 bin/skerry
+
+# IMAGE_ARCH=arm64 makes it for another architecture.
+IMAGE_ARCH   ?= $(HOSTARCH)
+IMAGE_BINARY := bin/skerry$(patsubst %,-%,$(filter-out $(HOSTARCH),$(IMAGE_ARCH)))
+
 .PHONY: image
-image: bin/skerry ## container image from the built binary (installs buildah when it is missing)
+image: $(IMAGE_BINARY) ## container image from the built binary (installs buildah when it is missing; IMAGE_ARCH=arm64)
 	@command -v buildah >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends buildah; }
-	buildah bud --isolation chroot --build-arg SOURCE=prebuilt --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t skerry:$(VERSION) .
+	buildah bud --isolation chroot --platform linux/$(IMAGE_ARCH) --build-arg SOURCE=prebuilt --build-arg BINARY=$(IMAGE_BINARY) --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t skerry:$(VERSION) .
 
 .PHONY: install
 install: bin/skerry ## install the binary into $(DESTDIR)$(PREFIX)/bin
@@ -423,12 +434,22 @@ export DIST_BASE_URL ?= https://skerry.dev/dist
 
 KREW := sigs.k8s.io/krew/cmd/krew@v0.4.3
 
+# Packages are for this machine's architecture, or for those that are named: ARCHS='amd64 arm64'. The first build for another one takes ten
+# minutes.
+HOSTARCH := $(shell go env GOHOSTARCH)
+ARCHS    ?= $(HOSTARCH)
+
+bin/skerry-arm64 bin/skerry-amd64: bin/skerry-%: FORCE
+	GOARCH=$* go build -p $(JOBS) -ldflags '$(LDFLAGS)' -o $@ .
+
+FORCE:
+
 bin/nfpm:
 	GOFLAGS=-trimpath GOBIN=$(CURDIR)/bin go install $(NFPM)
 
 .PHONY: package
-package: bin/skerry bin/nfpm ## deb, rpm, bill of materials and checksums in bin/dist, the same bytes each time
-	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/dist bin/nfpm
+package: bin/skerry $(patsubst %,bin/skerry-%,$(filter-out $(HOSTARCH),$(ARCHS))) bin/nfpm ## deb, rpm, kubectl plugin, bill of materials and checksums in bin/dist, the same bytes each time (ARCHS='amd64 arm64')
+	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/dist bin/nfpm $(ARCHS)
 	@ls -l bin/dist
 
 .PHONY: check-package
@@ -437,10 +458,10 @@ check-package: package ## the units are hardened, and a second build has the sam
 	  systemd-analyze security --offline=true --threshold=15 --no-pager packaging/systemd/skerry-$$unit.service \
 	    >bin/exposure || { cat bin/exposure; exit 1; }; tail -1 bin/exposure; done
 	cp bin/dist/SHA256SUMS bin/first.sums
-	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/dist bin/nfpm
+	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/dist bin/nfpm $(ARCHS)
 	diff bin/first.sums bin/dist/SHA256SUMS
 	grep -qF 'uri: $(DIST_BASE_URL:/=)/v$(PACKAGE_VERSION)/kubectl-skerry_$(PACKAGE_VERSION)_linux_' bin/dist/skerry.krew.yaml
-	! DIST_BASE_URL=http://example.com packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/refused bin/nfpm
+	! DIST_BASE_URL=http://example.com packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/refused bin/nfpm $(ARCHS)
 	rm -rf bin/krew && export KREW_ROOT=$(CURDIR)/bin/krew && \
 	  GOFLAGS=-trimpath go run $(KREW) install --manifest=bin/dist/skerry.krew.yaml --archive="$$(echo bin/dist/kubectl-skerry_*.tar.gz)" && \
 	  PATH="$$KREW_ROOT/bin:$$PATH" kubectl-skerry version

@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
-# Makes the deb, the rpm, the archive and manifest of the kubectl plugin, the bill of materials and
-# SHA256SUMS of bin/skerry, in the directory OUT. The manifest says that the archive will be at
-# DIST_BASE_URL/vVERSION/. The same binary, version and SOURCE_DATE_EPOCH give the same bytes.
-#   build.sh VERSION OUT NFPM
+# Makes the deb, the rpm, the archive of the kubectl plugin and the bill of materials for each ARCH
+# (amd64, arm64), the plugin's manifest, and SHA256SUMS of all, in the directory OUT. The binary is
+# bin/skerry for this machine's architecture, and bin/skerry-ARCH for another. The manifest says that
+# the archives will be at DIST_BASE_URL/vVERSION/. The same binaries, version and SOURCE_DATE_EPOCH
+# give the same bytes.
+#   build.sh VERSION OUT NFPM ARCH...
 set -euo pipefail
 version=$1 out=$2 nfpm=$3
+shift 3
 cd "$(dirname "$0")/../.."
 : "${SOURCE_DATE_EPOCH:?is the time of the commit}" "${DIST_BASE_URL:?is where releases will be downloaded from}"
 case $DIST_BASE_URL in
@@ -19,25 +22,27 @@ bin/skerry install files "$stage/root"
 mkdir -p "$stage/root/usr/share/skerry/grafana"
 cp packaging/skerry.rules.yaml "$stage/root/usr/share/skerry/"
 cp packaging/grafana/*.json "$stage/root/usr/share/skerry/grafana/"
-arch=$(go env GOARCH)
-for f in packaging/deb/nfpm.yaml packaging/deb/p*.sh; do
-  sed -e "s/@VERSION@/$version/g" -e "s/@ARCH@/$arch/g" "$f" >"$stage/$(basename "$f")"
-done
+cp packaging/deb/p*.sh "$stage/"
 chmod 0755 "$stage"/*.sh
 find "$stage" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
-touch -d "@$SOURCE_DATE_EPOCH" bin/skerry LICENSE
-for format in deb rpm; do
-  "$nfpm" package --config "$stage/nfpm.yaml" --packager "$format" --target "$out/" >/dev/null
+touch -d "@$SOURCE_DATE_EPOCH" LICENSE
+sed -e "s/@VERSION@/$version/g" packaging/krew/skerry.yaml >"$out/skerry.krew.yaml"
+for arch in "$@"; do
+  binary=bin/skerry
+  [ "$arch" = "$(go env GOHOSTARCH)" ] || binary=bin/skerry-$arch
+  touch -d "@$SOURCE_DATE_EPOCH" "$binary"
+  sed -e "s/@VERSION@/$version/g" -e "s/@ARCH@/$arch/g" -e "s|@BINARY@|$binary|g" packaging/deb/nfpm.yaml >"$stage/nfpm-$arch.yaml"
+  for format in deb rpm; do
+    "$nfpm" package --config "$stage/nfpm-$arch.yaml" --packager "$format" --target "$out/" >/dev/null
+  done
+  plugin=kubectl-skerry_${version}_linux_$arch.tar.gz
+  mkdir "$stage/plugin-$arch"
+  ln "$binary" "$stage/plugin-$arch/kubectl-skerry" 2>/dev/null || cp -p "$binary" "$stage/plugin-$arch/kubectl-skerry"
+  cp -p LICENSE "$stage/plugin-$arch/"
+  tar -C "$stage/plugin-$arch" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+    -c kubectl-skerry LICENSE | gzip -n >"$out/$plugin"
+  sed -e "s/@ARCH@/$arch/g" -e "s|@URI@|${DIST_BASE_URL%/}/v$version/$plugin|g" \
+    -e "s/@SHA256@/$(sha256sum "$out/$plugin" | cut -d' ' -f1)/g" packaging/krew/platform.yaml >>"$out/skerry.krew.yaml"
+  go run ./packaging/bom "$binary" >"$out/skerry-$arch.cdx.json"
 done
-plugin=kubectl-skerry_${version}_linux_$arch.tar.gz
-mkdir "$stage/plugin"
-ln bin/skerry "$stage/plugin/kubectl-skerry" 2>/dev/null || cp -p bin/skerry "$stage/plugin/kubectl-skerry"
-cp -p LICENSE "$stage/plugin/"
-tar -C "$stage/plugin" --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
-  -c kubectl-skerry LICENSE | gzip -n >"$out/$plugin"
-sed -e "s/@VERSION@/$version/g" -e "s/@ARCH@/$arch/g" -e "s/@FILE@/$plugin/g" \
-  -e "s|@URL@|${DIST_BASE_URL%/}/v$version|g" \
-  -e "s/@SHA256@/$(sha256sum "$out/$plugin" | cut -d' ' -f1)/g" \
-  packaging/krew/skerry.yaml >"$out/skerry.krew.yaml"
-go run ./packaging/bom bin/skerry >"$out/skerry.cdx.json"
 (cd "$out" && sha256sum -- *.deb *.rpm *.tar.gz *.yaml *.json >SHA256SUMS)
