@@ -1,6 +1,7 @@
 // Package reference writes the pages of packaging/docs/reference that are made of the program
 // itself: cli.md of the flags of every command, kinds.md of the definitions of Skerry's kinds, and
-// names.md of the labels, annotations and conditions that its API package declares.
+// names.md of the labels, annotations and conditions that its API package declares. It also writes
+// packaging/docs/changes of the changelog's files.
 //
 // `make generate` writes them. A test fails when a page in the repository is not what the code says
 // now, so no page is ever edited by hand.

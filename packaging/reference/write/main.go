@@ -1,5 +1,5 @@
-// Command write writes the pages of the reference that need no program to be built: kinds.md and
-// names.md. `make generate` runs it, from the top of the repository.
+// Command write writes the pages that need no program to be built: kinds.md and names.md of the
+// reference, and what is new. `make generate` runs it, from the top of the repository.
 package main
 
 import (
@@ -11,13 +11,13 @@ import (
 )
 
 func main() {
-	if err := write(filepath.Join("packaging", "docs", "reference")); err != nil {
+	if err := write(filepath.Join("packaging", "docs")); err != nil {
 		fmt.Fprintln(os.Stderr, "write:", err)
 		os.Exit(1)
 	}
 }
 
-func write(dir string) error {
+func write(docs string) error {
 	api := filepath.Join("server", "api", "v1alpha1")
 	kinds, err := reference.Kinds(os.DirFS(filepath.Join(api, "crds")))
 	if err != nil {
@@ -27,9 +27,20 @@ func write(dir string) error {
 	if err != nil {
 		return err
 	}
-	for file, text := range map[string]string{"kinds.md": kinds, "names.md": names} {
-		if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+	changes, err := reference.Changes(os.DirFS(filepath.Join("packaging", "changelog", "unreleased")))
+	if err != nil {
+		return err
+	}
+	for dir, pages := range map[string]map[string]string{
+		"reference": {"kinds.md": kinds, "names.md": names}, "changes": changes,
+	} {
+		if err := os.MkdirAll(filepath.Join(docs, dir), 0o755); err != nil {
 			return err
+		}
+		for file, text := range pages {
+			if err := os.WriteFile(filepath.Join(docs, dir, file), []byte(text), 0o644); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
