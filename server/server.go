@@ -324,6 +324,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		WebhookMetrics: s.webhooks(),
 		Reviewer:       s.delivery,
 		PodAPI:         s.delivery.PodAPI, Target: s.delivery.UIDOf, Customizers: s.delivery.Customizers,
+		SiteLevels: s.delivery.PodSecurity,
 		Collectors: collect.Validate,
 		Routes:     map[string]http.Handler{enroll.Path: s.onlyLeader(s.sessions.Handler())},
 		Tracer:     s.cfg.Tracer, Trace: s.trace,

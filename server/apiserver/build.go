@@ -103,6 +103,7 @@ func (s *Server) build() error {
 	if err != nil {
 		return err
 	}
+	security.Sites = s.config.SiteLevels
 	p := parts{
 		roles:     &authz.Roles{Bootstrap: boot},
 		tokens:    tokens,

@@ -86,6 +86,8 @@ type Config struct {
 	Collectors func(v1alpha1.StatusCollectorSpec) *field.Error
 	// PodAPI says which API the pods of an account are given; nil leaves them as they are.
 	PodAPI func(space, namespace string, a placement.PodAccount) placement.PodAPI
+	// SiteLevels says to which Pod Security level sites keep; nil warns of none.
+	SiteLevels admission.SiteLevels
 	// Used is told, before the answer, that somebody asks a space for its ConfigMaps or
 	// ServiceAccounts, so that those of every cluster can be made (package namespacedefaults); nil
 	// makes none.

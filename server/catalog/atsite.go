@@ -17,6 +17,7 @@ import (
 type Opened struct {
 	controllers, clusterControllers, webhooks []string
 	kinds, denyKinds                          []string // as patterns of kinds
+	podSecurity                               []string // see placement.LevelOf
 	relay                                     bool     // its own sites say which kinds
 }
 
@@ -32,7 +33,8 @@ func ReadOpened(obj map[string]any) Opened {
 	}
 	relay, _ := fields.Map(obj, "status")["relay"].(bool)
 	return Opened{
-		list("controllers"), list("clusterControllers"), list("webhooks"), list("kinds"), list("denyKinds"), relay,
+		list("controllers"), list("clusterControllers"), list("webhooks"), list("kinds"), list("denyKinds"),
+		list("podSecurity"), relay,
 	}
 }
 
@@ -41,7 +43,17 @@ func (o Opened) Equal(other Opened) bool {
 	return slices.Equal(o.controllers, other.controllers) &&
 		slices.Equal(o.clusterControllers, other.clusterControllers) &&
 		slices.Equal(o.webhooks, other.webhooks) && slices.Equal(o.kinds, other.kinds) &&
-		slices.Equal(o.denyKinds, other.denyKinds) && o.relay == other.relay
+		slices.Equal(o.denyKinds, other.denyKinds) && slices.Equal(o.podSecurity, other.podSecurity) &&
+		o.relay == other.relay
+}
+
+// PodSecurity returns the Pod Security level to which a site keeps the Pods of a space, empty where it
+// has not said, and where it is a relay.
+func (o Opened) PodSecurity(space string) string {
+	if o.relay {
+		return ""
+	}
+	return placement.LevelOf(space, o.podSecurity)
 }
 
 // Rights reports whether an object is a Role or a binding, a configuration of webhooks, or of a kind

@@ -29,11 +29,14 @@ import (
 
 // PodSecurity is the admission plugin of the Pod Security Standards: Kubernetes' own rules, by the
 // labels of the request's namespace and space. It refuses the Pods that users make, and warns of
-// workloads whose Pods the target will refuse: their namespace has the same labels there.
+// workloads whose Pods the target will refuse: their namespace has the same labels there, and its
+// owner may allow less.
 type PodSecurity struct {
 	rules      psadmission.Admission
 	namespaces *Lifecycle
 	Pods       rest.Lister
+	// Sites says what sites allow; nil warns of none of them.
+	Sites SiteLevels
 }
 
 // NewPodSecurity returns the plugin. It reads namespaces as l does. Pods must be set before the
@@ -78,7 +81,7 @@ func (p *PodSecurity) Validate(ctx context.Context, a admission.Attributes, _ ad
 		audit.AddAuditAnnotation(ctx, psapi.AuditAnnotationPrefix+name, v)
 	}
 	if result.Allowed {
-		return nil
+		return p.warnSites(ctx, a)
 	}
 	refused := admission.NewForbidden(a, errors.New("not allowed by the Pod Security Standard of the namespace"))
 	var s *apierrors.StatusError
