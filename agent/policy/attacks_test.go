@@ -98,7 +98,7 @@ func TestWhatASiteDoesNotGive(t *testing.T) {
 		{"admissionregistration.k8s.io", "mutatingwebhookconfigurations"},
 		{"admissionregistration.k8s.io", "validatingwebhookconfigurations"},
 		{"admissionregistration.k8s.io", "validatingadmissionpolicies"},
-		{"certificates.k8s.io", "certificatesigningrequests"}, {"networking.k8s.io", "ingressclasses"},
+		{"certificates.k8s.io", "certificatesigningrequests"},
 		{"node.k8s.io", "runtimeclasses"}, {"flowcontrol.apiserver.k8s.io", "flowschemas"},
 		{"coordination.k8s.io", "leases"}, {"resource.k8s.io", "deviceclasses"},
 		{"skerry.dev", "spaces"}, {"skerry.dev", "synctargets"}, {"skerry.dev", "placements"},

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	stdjson "encoding/json"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/util/json"
@@ -41,6 +42,33 @@ func (p *Policy) ingress(space, namespace string, body []byte) error {
 			return refuse(ReasonField, "podSecurity", "["+space+"=privileged]",
 				"annotation %s of an Ingress names an object of namespace %q, which the site's own proxy would read", key, of)
 		}
+	}
+	return nil
+}
+
+// defaultClass is the annotation of the class that Ingresses have which name none.
+const defaultClass = "ingressclass.kubernetes.io/is-default-class"
+
+// ingressClass refuses a class that would serve the Ingresses of others, and parameters, which a
+// controller of the site would read with its own rights.
+func (p *Policy) ingressClass(body []byte) error {
+	var o struct {
+		Metadata ExposingMeta `json:"metadata"`
+		Spec     struct {
+			Parameters stdjson.RawMessage `json:"parameters"`
+		} `json:"spec"`
+	}
+	if err := json.Unmarshal(body, &o); err != nil || matches(ingressClasses, p.site.Kinds) {
+		return nil
+	}
+	open := "[" + ingressClasses + "]"
+	if o.Metadata.Annotations[defaultClass] == "true" {
+		return refuse(ReasonField, "kinds", open,
+			"annotation %s of an IngressClass would give it the Ingresses of everybody who names no class", defaultClass)
+	}
+	if p := string(o.Spec.Parameters); p != "" && p != "null" {
+		return refuse(ReasonField, "kinds", open, "spec.parameters of an IngressClass names what a controller of the site "+
+			"would read with its own rights")
 	}
 	return nil
 }

@@ -20,6 +20,10 @@ var workloads = map[string]bool{
 	"resourceclaims.resource.k8s.io": true, "resourceclaimtemplates.resource.k8s.io": true,
 }
 
+// ingressClasses are the one kind of the whole cluster that a space may have by default: a class acts
+// on those that name it alone. One that the cluster has, or another space, is never taken over.
+const ingressClasses = "ingressclasses.networking.k8s.io"
+
 // always are the kinds that have rules of their own.
 var always = map[string]bool{"namespaces": true, "customresourcedefinitions.apiextensions.k8s.io": true}
 
@@ -44,7 +48,7 @@ func (p *Policy) Kind(group, resource string, defined bool) error {
 		return nil // whatever kinds says: Rights and Webhooks decide
 	case IsWebhooks(group, resource):
 		return refuse(ReasonWebhooks, "webhooks", "[SPACE]", "the site's API server would call webhooks of spaces")
-	case workloads[name], defined, matches(name, p.site.Kinds):
+	case workloads[name], name == ingressClasses, defined, matches(name, p.site.Kinds):
 		return nil
 	}
 	return refuse(ReasonKind, "kinds", "["+name+"]", "%s acts on the cluster of the site, or belongs to it", name)

@@ -24,6 +24,8 @@ func (p *Policy) Object(space, namespace, kind string, body []byte, names func(s
 		return p.secret(body)
 	case "ingresses.networking.k8s.io":
 		return p.ingress(space, namespace, body)
+	case ingressClasses:
+		return p.ingressClass(body)
 	}
 	if err := p.claims(kind, body); err != nil {
 		return err

@@ -33,6 +33,10 @@ func refused(t *testing.T, err error, reason, words string) {
 
 func TestKinds(t *testing.T) {
 	no := false
+	restricted, err := Restricted.Allows()
+	if err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name            string
 		site            tunnel.Allow
@@ -46,6 +50,8 @@ func TestKinds(t *testing.T) {
 		{"what acts on the cluster", tunnel.Allow{}, nil, "scheduling.k8s.io", "priorityclasses", false, ReasonKind},
 		{"a controller of the site", tunnel.Allow{}, nil, "helm.cattle.io", "helmcharts", false, ReasonKind},
 		{"endpoints", tunnel.Allow{}, nil, "", "endpoints", false, ReasonKind},
+		{"a class of Ingresses", tunnel.Allow{}, nil, "networking.k8s.io", "ingressclasses", false, ""},
+		{"a class where strangers are", restricted, nil, "networking.k8s.io", "ingressclasses", false, ReasonKind},
 		{"a kind that nobody knows yet", tunnel.Allow{}, nil, "future.k8s.io", "wonders", false, ReasonKind},
 		{"a definition of the space", tunnel.Allow{}, nil, "example.com", "widgets", true, ""},
 		{"opened by name", tunnel.Allow{Kinds: []string{"priorityclasses.scheduling.k8s.io"}}, nil,
@@ -170,6 +176,16 @@ func TestObjects(t *testing.T) {
 			tunnel.Allow{}, nil, ReasonField, "volumeName"},
 		{"a template's volume by name", "statefulsets.apps",
 			`{"spec":{"volumeClaimTemplates":[{"spec":{"volumeName":"pv"}}]}}`, tunnel.Allow{}, nil, ReasonField, "volumeNames"},
+		{"a class of Ingresses", ingressClasses, `{"spec":{"controller":"example.com/in"}}`, tunnel.Allow{}, nil, "", ""},
+		{"a default class", ingressClasses,
+			`{"metadata":{"annotations":{"ingressclass.kubernetes.io/is-default-class":"true"}}}`, tunnel.Allow{}, nil,
+			ReasonField, "Ingresses of everybody"},
+		{"a class with parameters", ingressClasses,
+			`{"spec":{"controller":"example.com/in","parameters":{"kind":"A","name":"b"}}}`, tunnel.Allow{}, nil,
+			ReasonField, "spec.parameters"},
+		{"a default class where the kind is open", ingressClasses,
+			`{"metadata":{"annotations":{"ingressclass.kubernetes.io/is-default-class":"true"}}}`,
+			tunnel.Allow{Kinds: []string{"*"}}, nil, "", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			mine := func(name string) bool { return name == "mine" }

@@ -13,8 +13,8 @@ type Preset string
 
 // The presets.
 const (
-	// Restricted is for a cluster that spaces of strangers use: Baseline, and Pods at the Pod Security
-	// level restricted.
+	// Restricted is for a cluster that spaces of strangers use: Baseline, but for Pods at the Pod Security
+	// level restricted, and without classes of Ingresses, whose names are the cluster's.
 	Restricted Preset = "restricted"
 	// Baseline is for a cluster that several teams use. It is the default.
 	Baseline Preset = "baseline"
@@ -25,7 +25,7 @@ const (
 
 // presets are what each word allows.
 var presets = map[Preset]tunnel.Allow{
-	Restricted: {PodSecurity: []string{"restricted"}},
+	Restricted: {PodSecurity: []string{"restricted"}, DenyKinds: []string{ingressClasses}},
 	Baseline:   {},
 	Trusted: {
 		Kinds:               []string{"*"},
@@ -50,7 +50,7 @@ func (p Preset) Allows() (tunnel.Allow, error) {
 	if !ok {
 		return a, fmt.Errorf("policy %q: write one of %s", p, strings.Join(Presets(), ", "))
 	}
-	for _, list := range []*[]string{&a.Kinds, &a.PodSecurity, &a.LoadBalancerClasses, &a.Controllers,
+	for _, list := range []*[]string{&a.Kinds, &a.DenyKinds, &a.PodSecurity, &a.LoadBalancerClasses, &a.Controllers,
 		&a.ClusterControllers, &a.Webhooks} {
 		*list = slices.Clone(*list)
 	}
