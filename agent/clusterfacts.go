@@ -73,7 +73,8 @@ func (a *agent) clusterFacts(ctx context.Context) (*tunnel.ClusterFacts, error) 
 	}
 	for _, kind := range tunnel.ClassKinds() {
 		err := client.Classes(ctx, kind, func(o *target.ClassObject) {
-			if kind != "PriorityClass" || !strings.HasPrefix(o.Metadata.Name, "system-") {
+			_, spaces := o.Metadata.Annotations[target.AnnotationOrigin] // which is no offer to others
+			if !spaces && (kind != "PriorityClass" || !strings.HasPrefix(o.Metadata.Name, "system-")) {
 				facts.Classes = append(facts.Classes, classFact(kind, o))
 			}
 		})
