@@ -200,7 +200,7 @@ core: build testenv bin/gate ## the scenarios that every change must pass, and t
 .PHONY: scenarios
 scenarios: build bin/skerry-failpoints testenv ## scenarios over real and simulated clusters (RUN=regexp selects)
 	$(SCENARIOS) SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
-	  $(ALONE) go test -count=1 -timeout 45m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
+	  $(ALONE) go test -count=1 -timeout 120m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
 
 ##@ Check
 
