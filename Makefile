@@ -94,8 +94,13 @@ test-all: ## every test there is, before a larger change is done: hours
 	@$(call parts,race-all scenarios postgres etcd systemd check-package check-rules completion operators corpus conformance)
 
 .PHONY: nightly
-nightly: ## test-all, a minute of fuzzing each decoder, a long walk, the order of the store for an hour, and all figures
-	@$(call parts,test-all night-fuzz night-walk stress bench)
+nightly: ## test-all, told flakes under load, a minute of fuzzing each decoder, a long walk, the order of the store for an hour, and all figures
+	@rm -f bin/flakes
+	@$(call parts,test-all flakes night-fuzz night-walk stress bench)
+
+.PHONY: flakes
+flakes: ## run each test that was told as a flake, since bin/flakes was removed, 20 times while all cores are busy
+	.ci/flakes $(TEST_FLAGS)
 
 .PHONY: night-fuzz night-walk
 night-fuzz:
@@ -137,7 +142,7 @@ systemd: check-package bin/testenv testenv $(MACHINE_ROOT)/sbin/init ## install,
 TEST_FLAGS := -vet=off -p $(JOBS) -timeout 30m -ldflags '$(TEST_LDFLAGS)'
 
 # $(call gate,FLAGS,PACKAGES) tests, runs what failed once more, and tells it or refuses it: see packaging/gate. Flags of go test follow.
-gate = $(CURDIR)/bin/gate -gotestsum $(CURDIR)/bin/gotestsum -changed "$$($(CURDIR)/.ci/changed)" $(1) -packages "$(2)" -- $(TEST_FLAGS)
+gate = $(CURDIR)/bin/gate -gotestsum $(CURDIR)/bin/gotestsum -flakes $(CURDIR)/bin/flakes -changed "$$($(CURDIR)/.ci/changed)" $(1) -packages "$(2)" -- $(TEST_FLAGS)
 
 .PHONY: bin/gate
 bin/gate: bin/gotestsum

@@ -84,7 +84,8 @@ func TestGate(t *testing.T) {
 				t.Setenv("CGO_ENABLED", "1")
 			}
 			o := options{gotestsum: gotestsum, root: !test.scripts, changed: test.changed,
-				packages: "./testdata/" + test.pkg, args: append(test.args, "-vet=off", "-count=1")}
+				packages: "./testdata/" + test.pkg, flakes: filepath.Join(dir, "flakes"),
+				args: append(test.args, "-vet=off", "-count=1")}
 			var out bytes.Buffer
 			err := o.run(&out)
 			if (err != nil) != (test.want != "") || !strings.Contains(out.String(), test.want) {
@@ -99,6 +100,10 @@ func TestGate(t *testing.T) {
 			if test.told != "" && (!strings.Contains(out.String(), "FLAKY "+test.told) ||
 				!strings.Contains(out.String(), "failed as planned")) {
 				t.Errorf("it does not tell of %s\n%s", test.told, &out)
+			}
+			kept, _ := os.ReadFile(filepath.Join(dir, "flakes"))
+			if test.told != "" && !strings.HasPrefix(string(kept), module+"packaging/gate/testdata/"+test.pkg+" ^Test") {
+				t.Errorf("it keeps %q of %s", kept, test.told)
 			}
 		})
 	}

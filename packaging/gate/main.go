@@ -31,6 +31,7 @@ type options struct {
 	verbose   bool
 	changed   []string // files, from the root of the repository
 	packages  string
+	flakes    string   // the file of their names; none if it is empty
 	args      []string // of go test
 }
 
@@ -41,6 +42,7 @@ func main() {
 	flag.BoolVar(&o.verbose, "v", false, "print all output as it comes")
 	changed := flag.String("changed", "", "files that the change touches, separated by white space")
 	flag.StringVar(&o.packages, "packages", "", "packages to test, separated by white space")
+	flag.StringVar(&o.flakes, "flakes", "", "file to which a line is added for each flake: PACKAGE PATTERN, for go test -run")
 	flag.Parse()
 	o.changed, o.args = strings.Fields(*changed), flag.Args()
 	if err := o.run(os.Stdout); err != nil {
@@ -78,6 +80,9 @@ func (o options) run(out io.Writer) error {
 	for _, f := range v.flakes {
 		fmt.Fprintf(out, "FLAKY %s.%s\n%s", f.pkg, f.test, f.output)
 	}
+	if err := o.keep(v.flakes); err != nil {
+		return errors.Join(failed, err)
+	}
 	for _, why := range v.refused {
 		fmt.Fprintln(out, "REFUSED", why)
 	}
@@ -107,11 +112,32 @@ func (o options) againArgs(f flake) []string {
 	args := slices.DeleteFunc(slices.Clone(o.args), func(arg string) bool {
 		return strings.HasPrefix(arg, "-count=") || strings.HasPrefix(arg, "-run=")
 	})
+	return append(append([]string{"test"}, args...), "-count="+again, "-run="+f.pattern(), f.pkg)
+}
+
+// pattern selects the test alone.
+func (f flake) pattern() string {
 	parts := strings.Split(f.test, "/")
 	for i, part := range parts {
 		parts[i] = "^" + regexp.QuoteMeta(part) + "$"
 	}
-	return append(append([]string{"test"}, args...), "-count="+again, "-run="+strings.Join(parts, "/"), f.pkg)
+	return strings.Join(parts, "/")
+}
+
+// keep writes down what was told, for make flakes.
+func (o options) keep(flakes []flake) error {
+	if o.flakes == "" || len(flakes) == 0 {
+		return nil
+	}
+	file, err := os.OpenFile(o.flakes, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err != nil {
+		return err
+	}
+	for _, f := range flakes {
+		_, wrote := fmt.Fprintln(file, f.pkg, f.pattern())
+		err = errors.Join(err, wrote)
+	}
+	return errors.Join(err, file.Close())
 }
 
 // touched says whether one of the files is in the test's package or its testdata, or is its script.
