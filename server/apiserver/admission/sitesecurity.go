@@ -27,7 +27,8 @@ type SiteLevels func(space string, targets []string) []placement.SecurityLevel
 // that it could go to. The site decides, so nothing is refused here.
 func (p *PodSecurity) warnSites(ctx context.Context, a admission.Attributes) error {
 	obj := metadata.Of(a.GetObject())
-	if p.Sites == nil || obj == nil || a.GetSubresource() != "" || request.Space(ctx) == request.RootSpace {
+	if p.Sites == nil || obj == nil || !p.rules.PodSpecExtractor.HasPodSpec(a.GetResource().GroupResource()) ||
+		a.GetSubresource() != "" || request.Space(ctx) == request.RootSpace {
 		return nil
 	}
 	versioned, err := secured{a}.GetObject()

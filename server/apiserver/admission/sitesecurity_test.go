@@ -82,4 +82,12 @@ func TestPodsThatSitesRefuseAreTold(t *testing.T) {
 			}
 		}
 	}
+	var told warned
+	ctx := warning.WithWarningRecorder(request.WithSpace(t.Context(), "shop"), &told)
+	a := admission.NewAttributesRecord(&api.Namespace{}, nil, schema.GroupVersionKind{}, "", "web",
+		schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, "", admission.Create, nil, false,
+		&user.DefaultInfo{Name: "alice"})
+	if err := p.warnSites(ctx, a); err != nil || len(told) > 0 {
+		t.Errorf("a Namespace: %v, %v", told, err)
+	}
 }
