@@ -33,12 +33,12 @@ type Catalog struct {
 	// Jobs and Pods that have run to their end. Oversize is what is not sent, with the size of its body.
 	// HookMarks are Jobs that are hooks. Single are StatefulSets that are kept on one target. Divided are
 	// Placements that divide replicas.
-	Removing  map[string]*Target
-	Finished  map[*Object]struct{}
-	Oversize  map[*Object]int
-	HookMarks map[*Object]struct{}
-	Single    map[*Object]SingleNote
-	Divided   map[*Rulebook]struct{}
+	Removing   map[string]*Target
+	Finished   map[*Object]struct{}
+	Oversize   map[*Object]int
+	HookMarks  map[*Object]struct{}
+	PlaceNotes map[*Object]PlaceNote
+	Divided    map[*Rulebook]struct{}
 
 	// Moves are the moves that are under way. Passes are what is said of cohorts.
 	Moves  map[Ref]placement.Moving
@@ -87,7 +87,7 @@ func New() *Catalog {
 		Finished:     map[*Object]struct{}{},
 		Oversize:     map[*Object]int{},
 		HookMarks:    map[*Object]struct{}{},
-		Single:       map[*Object]SingleNote{},
+		PlaceNotes:   map[*Object]PlaceNote{},
 		Divided:      map[*Rulebook]struct{}{},
 		Moves:        map[Ref]placement.Moving{},
 		Passes:       map[uint64]PassWords{},

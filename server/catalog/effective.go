@@ -21,7 +21,8 @@ func (c *Catalog) Advance(revision int64) {
 // has it.
 func (c *Catalog) Effective(o *Object) *Set { return c.released(o, c.placed(o)) }
 
-// placed tells where an object is placed: as its record says, and wherever a workload that names it is.
+// placed tells where an object is placed: as its record says, wherever a workload that names it is, and
+// wherever what it goes along with is.
 // Namespaces and CustomResourceDefinitions are where anything of theirs is.
 func (c *Catalog) placed(o *Object) *Set {
 	if !o.Present {
@@ -54,11 +55,11 @@ func (c *Catalog) placed(o *Object) *Set {
 	if o.Finished {
 		return c.RecordOf(o)
 	}
-	on := c.where(o)
+	on := c.along(o, c.where(o))
 	if o.Work != nil {
 		for _, w := range o.Work.NamedBy {
 			if w.BringsDependencies() {
-				on = c.Sets.Union(on, c.where(w))
+				on = c.Sets.Union(on, c.along(w, c.where(w)))
 			}
 		}
 	}

@@ -41,6 +41,7 @@ type Object struct {
 	With       *Unit  // the unit of its stamp; nil for one that was never placed
 	On         *Set   // whose feeds have it
 	Work       *Work
+	Ties       *Ties
 	Epoch      uint32
 	Present    bool
 	Deleting   bool      // its deletion has begun

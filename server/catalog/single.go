@@ -83,42 +83,55 @@ func (c *Catalog) VersionsOn(o *Object) *placement.Versions {
 	return out
 }
 
-// NotesSingle has people told where a StatefulSet is kept, when that is news. The lock must be held.
-func (c *Catalog) NotesSingle(o *Object) {
+// singleText says where a StatefulSet is kept, empty for what is wherever its record says.
+func (c *Catalog) singleText(o *Object) string {
 	if !isStateful(o.Kind.Group, o.Kind.Resource) || o.Source == nil {
+		return ""
+	}
+	all := o.Source.Record
+	if !o.Present || o.Leaving || all.Len() <= 1 || !o.KeptSingle() || c.RecordOf(o).Len() != 1 {
+		return ""
+	}
+	on := c.RecordOf(o).List()
+	others := slices.DeleteFunc(
+		slices.Clone(all.List()),
+		func(name string) bool { return slices.Contains(on, name) },
+	)
+	return fmt.Sprintf(
+		"a StatefulSet runs on one target, %s, because copies on %s would have the same names and "+
+			"data of their own; to have it on all of them write spec.targets.replicas: Duplicated in the Placement, or "+
+			"the annotation %s: Duplicated on the StatefulSet; to have everything on one target set its count to 1",
+		strings.Join(on, " and "),
+		placement.Some(others),
+		v1alpha1.AnnotationReplicas,
+	)
+}
+
+// NotesPlace has people told where a StatefulSet is kept, or what does not go along with an object, when
+// that is news. The lock must be held.
+func (c *Catalog) NotesPlace(o *Object) {
+	n := PlaceNote{Reason: OneTarget, Text: c.singleText(o)}
+	if n.Text == "" {
+		n = PlaceNote{Reason: SelectsElsewhere, Text: c.staying(o)}
+	}
+	if c.PlaceNotes[o].Text == n.Text {
 		return
 	}
-	text := ""
-	if all := o.Source.Record; o.Present && !o.Leaving && all.Len() > 1 && o.KeptSingle() &&
-		c.RecordOf(o).Len() == 1 {
-		on := c.RecordOf(o).List()
-		others := slices.DeleteFunc(
-			slices.Clone(all.List()),
-			func(name string) bool { return slices.Contains(on, name) },
-		)
-		text = fmt.Sprintf(
-			"a StatefulSet runs on one target, %s, because copies on %s would have the same names and "+
-				"data of their own; to have it on all of them write spec.targets.replicas: Duplicated in the Placement, or "+
-				"the annotation %s: Duplicated on the StatefulSet; to have everything on one target set its count to 1",
-			strings.Join(on, " and "),
-			placement.Some(others),
-			v1alpha1.AnnotationReplicas,
-		)
-	}
-	if c.Single[o].Text == text {
-		return
-	}
-	c.Single[o] = SingleNote{Text: text}
+	c.PlaceNotes[o] = n
 	c.Says.Add(o.Key())
 }
 
-// SingleNote is what people are to be told of a StatefulSet that is kept on one target, empty when
-// it is not any more, and whether they have been.
-type SingleNote struct {
-	Text string
-	Told bool
+// PlaceNote is what people are to be told of where an object is, empty when it does not hold any more,
+// and whether they have been.
+type PlaceNote struct {
+	Reason, Text string
+	Told         bool
 }
 
 // OneTarget is the reason of the condition skerry.dev/Scheduled of a StatefulSet that is kept on one
 // of several targets.
 const OneTarget = "OneTarget"
+
+// SelectsElsewhere is the reason of the condition skerry.dev/Scheduled of an object with which something
+// does not go along that selects or names it, see placement.Follower.
+const SelectsElsewhere = "SelectsElsewhere"

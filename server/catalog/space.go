@@ -9,18 +9,19 @@ import (
 // Namespace indexes the objects of one namespace; a space's cluster-scoped objects are in one
 // without a name.
 type Namespace struct {
-	Space   *Space
-	Name    string
-	Labels  LabelText
-	Self    *Object // the Namespace object itself
-	Group   Group
-	Objects map[objectID]*Object
-	Here    map[*Set]int // objects per set of targets
-	State   Conditions
-	PodAPI  placement.PodAPI     // what the Namespace says
-	Kept    *Set                 // targets where something of it stays that is no longer placed there
-	Rights  map[*Object]struct{} // its Roles and bindings; nil while it has none
-	LivesOn livesOn
+	Space     *Space
+	Name      string
+	Labels    LabelText
+	Self      *Object // the Namespace object itself
+	Group     Group
+	Objects   map[objectID]*Object
+	Here      map[*Set]int // objects per set of targets
+	State     Conditions
+	PodAPI    placement.PodAPI     // what the Namespace says
+	Kept      *Set                 // targets where something of it stays that is no longer placed there
+	Rights    map[*Object]struct{} // its Roles and bindings; nil while it has none
+	LivesOn   livesOn
+	followers followers
 }
 
 // Space is one logical cluster.
@@ -85,7 +86,7 @@ func (c *Catalog) NamespaceOf(s *Space, name string) *Namespace {
 
 // Forget drops an object that does not exist and that nothing names.
 func (c *Catalog) Forget(o *Object) {
-	if !o.Present && o.Work == nil {
+	if !o.Present && o.Work == nil && o.Ties == nil {
 		delete(o.Namespace.Objects, objectID{o.Kind, o.Name})
 	}
 }

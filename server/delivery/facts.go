@@ -63,6 +63,7 @@ type question struct {
 	volume bool   // it may have one
 	ends   bool   // it runs once to its end
 	paused bool
+	served bool // it is a Service, or one selects its pods
 	// scaling: it is yet to be sent with the replicas that it is to have.
 	scaling bool
 	// versions are nil where all targets are asked the same.
@@ -73,13 +74,11 @@ type question struct {
 func (d *Delivery) question(o *catalog.Object) question {
 	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o), single: o.KeptSingle(),
 		volume: o.Kind.Resource == "persistentvolumeclaims" || o.Work != nil && o.Work.Templates,
-		ends:   o.Ends && o.Hook == nil, paused: o.Paused, scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
+		served: o.Served(), ends: o.Ends && o.Hook == nil, paused: o.Paused, scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
 }
 
 // text names the object in messages.
 func (q question) text() string { return q.key.Resource + "/" + q.key.Name }
-
-func (q question) isService() bool { return q.key.Group == "" && q.key.Resource == "services" }
 
 // byKey orders questions. It makes no strings for that: a group may have thousands of objects.
 func byKey(a, b question) int {
@@ -108,6 +107,9 @@ func (d *Delivery) observe(ref binding.Ref, r binding.Record, g *catalog.Group, 
 	l.asked = make([]question, 0, len(members))
 	for _, o := range members {
 		l.space = o.Namespace.Space.Name
+		if d.catalog.OnlyAlong(o) {
+			continue
+		}
 		q := d.question(o)
 		l.facts.Singles = l.facts.Singles || q.single
 		l.asked = append(l.asked, q)

@@ -190,6 +190,10 @@ func class(name string) store.Key {
 }
 
 var unitsOfTests = map[string]v1alpha1.BindingUnit{
+	"uid-dx":  catalog.UnitOf(key("apps", "deployments", "x")),
+	"uid-dy":  catalog.UnitOf(key("apps", "deployments", "y")),
+	"uid-sx":  catalog.UnitOf(key("", "services", "x")),
+	"uid-hx":  catalog.UnitOf(key("autoscaling", "horizontalpodautoscalers", "x")),
 	"uid-app": catalog.UnitOf(nsKey("app")), "p": catalog.UnitOf(catalog.PlacementKey("shop", "jobs")),
 	"uid-p": catalog.UnitOf(catalog.PlacementKey("shop", "p")), "uid-q": catalog.UnitOf(catalog.PlacementKey("shop", "q")),
 	"uid-pinned-x": catalog.UnitOf(key("apps", "deployments", "pinned-x")), "uid-hook-x": catalog.UnitOf(key("batch", "jobs", "hook-x")),

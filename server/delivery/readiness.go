@@ -68,7 +68,7 @@ func (d *Delivery) awaitReadiness(r catalog.Ref, g *catalog.Group, l *look) {
 	var minReady time.Duration
 	if g != nil {
 		d.catalog.RLock()
-		minReady = g.MinReady(slices.ContainsFunc(l.asked, question.isService))
+		minReady = g.MinReady(slices.ContainsFunc(l.asked, func(q question) bool { return q.served }))
 		d.catalog.RUnlock()
 	}
 	if again := d.readiness.settle(l, r, minReady, time.Now()); !again.IsZero() {

@@ -87,8 +87,9 @@ func (d *Delivery) reviewed(space string, q v1alpha1.PlacementReviewSpec) (*revi
 		r.status.Message = "spec.targets.count is 0: the objects are on no target"
 	case g.Wish().Nowhere():
 		r.status.Reason, r.status.Message = "Nowhere", "nothing says where to"
-	case choice.Reason == "" && o != nil && d.catalog.Single[o].Text != "":
-		r.status.Reason, r.status.Message = catalog.OneTarget, d.catalog.Single[o].Text
+	case choice.Reason == "" && o != nil && d.catalog.PlaceNotes[o].Text != "":
+		n := d.catalog.PlaceNotes[o]
+		r.status.Reason, r.status.Message = n.Reason, n.Text
 	case choice.Reason == "":
 		r.status.Message = (&plan{choice: choice}).why()
 	}
@@ -247,6 +248,9 @@ func (r *review) progress(d *Delivery, g *catalog.Group, o *catalog.Object) {
 		}
 	}
 	ask := func(o *catalog.Object) bool {
+		if d.catalog.OnlyAlong(o) {
+			return true
+		}
 		q := d.question(o)
 		q.single, q.versions = false, d.catalog.VersionsOn(o)
 		r.asked = append(r.asked, q)

@@ -208,7 +208,7 @@ func (d *Delivery) askedOf(g *catalog.Group, r *catalog.Rolled) (out []question)
 		return nil
 	}
 	g.Wished(func(o *catalog.Object) {
-		if o.Releasable() && !o.Leaving {
+		if o.Releasable() && !o.Leaving && !d.catalog.OnlyAlong(o) {
 			out = append(out, d.question(o))
 		}
 	})

@@ -13,19 +13,19 @@ import (
 func (d *Delivery) tellOf(ctx context.Context, k store.Key) error {
 	d.catalog.Lock()
 	o := d.catalog.Find(k)
-	n, noted := d.catalog.Single[o]
+	n, noted := d.catalog.PlaceNotes[o]
 	if !noted || n.Told {
 		d.catalog.Unlock()
 		return d.writePodAPI(ctx, k)
 	}
 	text := n.Text
-	if text == "" {
-		delete(d.catalog.Single, o)
+	if n.Told = true; text == "" {
+		delete(d.catalog.PlaceNotes, o)
 	} else {
-		d.catalog.Single[o] = catalog.SingleNote{Text: text, Told: true}
+		d.catalog.PlaceNotes[o] = n
 	}
 	e := placement.Event{Key: k, APIVersion: o.Kind.ApiVersion, Kind: o.Kind.Name, UID: o.UID,
-		Warning: true, Reason: catalog.OneTarget, Message: text}
+		Warning: true, Reason: n.Reason, Message: text}
 	d.catalog.Unlock()
 	c := placement.Condition{
 		Type:   v1alpha1.ConditionObjectScheduled,
@@ -33,7 +33,7 @@ func (d *Delivery) tellOf(ctx context.Context, k store.Key) error {
 		Reason: "Decided",
 	}
 	if text != "" {
-		c.Status, c.Reason, c.Message = false, catalog.OneTarget, text
+		c.Status, c.Reason, c.Message = n.Reason == catalog.SelectsElsewhere, n.Reason, text
 		d.cfg.Event(e)
 	}
 	d.cfg.Condition(k, c)

@@ -44,6 +44,7 @@ func (d *State) Reset(revision int64, all store.Listing) {
 	s.sweep()
 	d.catalog.EachObject(func(o *catalog.Object) { d.attribute(o) })
 	s.restoreRetired()
+	s.leadAll()
 	s.bulk = false
 	d.catalog.EachObject(func(o *catalog.Object) {
 		s.settle(o, o.Present)
@@ -171,7 +172,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	s.orphans(o)
 	indexRights(o)
 	s.stay(o, r.stays)
-	touched := s.connect(o, r)
+	touched := append(s.connect(o, r), d.catalog.Tie(o, r.follows, r.pods, r.runs)...)
 	o.Ends, o.Paused = r.ends, r.paused
 	o.ReadOnce(w.Key, w.Object)
 	ended := r.finished && !o.Finished

@@ -40,6 +40,9 @@ type reading struct {
 	account    placement.PodAccount
 	podAPISaid string
 	hook       *catalog.HookMark
+	follows    *placement.Follower
+	runs       bool
+	pods       catalog.LabelText
 }
 
 func readObject(k store.Key, obj map[string]any) reading {
@@ -66,7 +69,10 @@ func readObject(k store.Key, obj map[string]any) reading {
 		account:    placement.PodAccountOf(k, obj),
 		podAPISaid: fields.Clone(meta, "annotations", v1alpha1.AnnotationPodAPIUsed),
 		hook:       catalog.ReadHook(k, obj),
+		follows:    placement.FollowerOf(k, obj),
 	}
+	pods, runs := placement.PodLabels(k, obj)
+	r.pods, r.runs = catalog.LabelsOf(pods), runs
 	r.account.Name = strings.Clone(r.account.Name)
 	finalizers := fields.List(meta, "finalizers")
 	r.leaving = r.deleting && !placement.Held(k, finalizers)

@@ -62,21 +62,27 @@ func (s *step) finish() {
 }
 
 // settle brings the feeds up to date with an object: where it is now, and its hash when that
-// changed. What the object names goes with it.
+// changed. What the object names, and what selects or names it, goes with it.
 func (s *step) settle(o *catalog.Object, changed bool) {
 	if s.bulk {
 		return
 	}
 	defer func() { o.Keeps, o.Goes = false, false }()
+	was := o.On
+	kept, intended := s.place(o, changed)
+	s.lead(o, o.On != was, kept, intended)
+}
+
+// place is settle without what goes along. It tells what leave does.
+func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 	s.settleApart(o)
-	s.d.catalog.NotesSingle(o)
 	next := s.d.catalog.Effective(o)
 	if s.d.catalog.Unshared(o) {
 		next = s.d.catalog.Sets.Both(o.On, next)
 	}
 	s.d.charge(o, next)
 	if next == o.On && !changed {
-		return
+		return false, false
 	}
 	s.d.toldContent(o)
 	joins := next != o.On && !s.first
@@ -88,9 +94,9 @@ func (s *step) settle(o *catalog.Object, changed bool) {
 			s.d.Doubts.add(t, o.Key(), s.revision)
 		}
 	}
-	kept, intended := s.leave(o, next)
+	kept, intended = s.leave(o, next)
 	if next == o.On {
-		return
+		return kept, intended
 	}
 	s.footprint(o, next)
 	o.On = next
@@ -102,6 +108,7 @@ func (s *step) settle(o *catalog.Object, changed bool) {
 		}
 	}
 	s.d.catalog.Note(o)
+	return kept, intended
 }
 
 // footprint counts objects per namespace and per space, by where they are.

@@ -19,6 +19,9 @@ func (d *State) Content(k store.Key) (placement.Content, bool) {
 	}
 	c := placement.Content{Targets: g.Record.List()}
 	g.Members(func(o *catalog.Object) bool {
+		if d.catalog.OnlyAlong(o) {
+			return true
+		}
 		c.Objects = append(c.Objects, placement.Asked{Key: o.Key(), Demand: o.Demand(), Unsent: d.catalog.Unsent(o),
 			Versions: d.catalog.VersionsOn(o)})
 		return true

@@ -8,17 +8,22 @@ import (
 )
 
 // References returns the keys of the PriorityClass, ConfigMaps, Secrets, ServiceAccounts, claims
-// and the governing Service that a workload names, each once, in the order of their first mention.
-// It is nil for other kinds.
+// and the governing Service that a workload names, and the Secrets of an Ingress, each once, in the
+// order of their first mention. It is nil for other kinds.
 func References(k store.Key, obj map[string]any) []store.Key {
 	spec := fields.Map(obj, "spec")
-	pod := podSpec(k, spec)
-	if pod == nil {
+	pod, ingress := podSpec(k, spec), k.Group == "networking.k8s.io" && k.Resource == "ingresses"
+	if pod == nil && !ingress {
 		return nil
 	}
 	r := refs{space: k.Space, namespace: k.Namespace, seen: map[store.Key]bool{}}
 	if k.Resource == "statefulsets" {
 		r.add("services", fields.String(spec, "serviceName"))
+	}
+	for t := range fields.Maps(spec, "tls") {
+		if ingress {
+			r.add("secrets", fields.String(t, "secretName"))
+		}
 	}
 	r.pod(pod)
 	return r.keys

@@ -1,0 +1,437 @@
+package catalog
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// A Service goes along with the workloads whose pods it selects, and so do the other kinds of
+// placement.Follower: they are followers, and what they follow are their leaders. Each leader tells
+// its followers where it is. A follower counts that by places, so that the move of one of thousands
+// of leaders costs no look at the others.
+
+// Ties are what an object follows and what follows it.
+type Ties struct {
+	// Followers are what follows the object. told is what the object has told them.
+	Followers []*Object
+	told      place
+	// runs: the object has pods, with these labels.
+	runs bool
+	pods LabelText
+	// of is what the object follows, nil for nothing; line is where the index has it. alone: it had a
+	// word of its own when it was settled last.
+	of      *placement.Follower
+	line    string
+	alone   bool
+	Leaders map[*Object]struct{}
+	// here counts the leaders that lead by where they are, nil for nowhere.
+	here map[*Set]int
+}
+
+// place is where a leader is. One that does not lead has its followers stay where they are.
+type place struct {
+	on    *Set
+	leads bool
+}
+
+// followers indexes the leaders and the followers of a namespace. A follower that selects by labels has one
+// line of its selector in byLine, the one that the fewest have, and the empty line where it has none. Pods
+// have all their lines in pods, and the empty one.
+type followers struct {
+	byLine, pods map[string]map[*Object]struct{}
+	byName       map[placement.ObjectName]map[*Object]struct{}
+}
+
+func put[K comparable](in *map[K]map[*Object]struct{}, k K, o *Object) {
+	if *in == nil {
+		*in = map[K]map[*Object]struct{}{}
+	}
+	if (*in)[k] == nil {
+		(*in)[k] = map[*Object]struct{}{}
+	}
+	(*in)[k][o] = struct{}{}
+}
+
+func drop[K comparable](in map[K]map[*Object]struct{}, k K, o *Object) {
+	if delete(in[k], o); len(in[k]) == 0 {
+		delete(in, k)
+	}
+}
+
+// lines are the labels, and the empty line.
+func (l LabelText) lines() []string {
+	if l == (LabelText{}) {
+		return []string{""}
+	}
+	return append(strings.Split(l.text.Value(), "\n"), "")
+}
+
+// linesOf are the lines that all labels have which a selector matches.
+func linesOf(s labels.Selector) (out []string) {
+	requirements, _ := s.Requirements()
+	for _, r := range requirements {
+		if value, exact := s.RequiresExactMatch(r.Key()); exact {
+			out = append(out, r.Key()+"="+value)
+		}
+	}
+	return out
+}
+
+// ofPods visits the followers that select pods.
+func (x *followers) ofPods(pods LabelText, visit func(*Object)) {
+	for _, line := range pods.lines() {
+		for f := range x.byLine[line] {
+			if f.Ties.of.Selector.Matches(pods) {
+				visit(f)
+			}
+		}
+	}
+}
+
+// ofName visits the followers that name an object of a kind.
+func (x *followers) ofName(k *Kind, name string, visit func(*Object)) {
+	for f := range x.byName[placement.ObjectName{Group: k.Group, Kind: k.Name, Name: name}] {
+		if leads(k, f.Ties.of) {
+			visit(f)
+		}
+	}
+}
+
+// leads reports whether objects of a kind may lead who names them: see placement.GoesAlong.
+func leads(k *Kind, f *placement.Follower) bool {
+	return k.Group == "" && k.Resource == "services" && !f.Only || !placement.GoesAlong(k.Group, k.Resource)
+}
+
+// leaders visits what is to lead a follower in a namespace, some twice.
+func (c *Catalog) leaders(n *Namespace, f *placement.Follower, visit func(*Object)) {
+	for _, is := range f.Names {
+		k := c.KindNames[[2]string{is.Group, is.Kind}]
+		if k == nil || !leads(k, f) {
+			continue
+		}
+		if o := n.Objects[objectID{k, is.Name}]; o != nil && o.Present {
+			visit(o)
+		}
+	}
+	if f.Selector == nil {
+		return
+	}
+	least := n.followers.pods[""]
+	for _, line := range linesOf(f.Selector) {
+		if some := n.followers.pods[line]; len(some) < len(least) {
+			least = some
+		}
+	}
+	for o := range least {
+		if f.Selector.Matches(o.Ties.pods) {
+			visit(o)
+		}
+	}
+}
+
+// Tie takes over what an object follows, nil for nothing, and the labels of its pods. It returns the
+// followers for which that is news. The lock must be held.
+func (c *Catalog) Tie(o *Object, f *placement.Follower, pods LabelText, runs bool) (touched []*Object) {
+	x := &o.Namespace.followers
+	if !o.Present {
+		f, runs = nil, false
+	}
+	if o.Ties == nil {
+		o.Ties = &Ties{}
+	}
+	t := o.Ties
+	if !f.Equal(t.of) {
+		o.unfollow()
+		if f != nil {
+			c.follow(o, f)
+		}
+		touched = append(touched, o)
+	}
+	join := func(f *Object) {
+		if c.join(o, f) {
+			touched = append(touched, f)
+		}
+	}
+	if !o.Present || t.runs != runs || t.pods != pods {
+		touched = append(touched, o.unlead()...)
+		if runs {
+			t.runs, t.pods = true, pods
+			for _, line := range pods.lines() {
+				put(&x.pods, line, o)
+			}
+			x.ofPods(pods, join)
+		}
+	}
+	if o.Present {
+		x.ofName(o.Kind, o.Name, join)
+	}
+	o.dropTies()
+	return touched
+}
+
+// join makes an object a leader of a follower, and reports whether it was not.
+func (c *Catalog) join(o, f *Object) bool {
+	if _, is := f.Ties.Leaders[o]; is {
+		return false
+	}
+	if o.Ties == nil {
+		o.Ties = &Ties{}
+	}
+	if len(o.Ties.Followers) == 0 {
+		o.Ties.told = c.leading(o)
+	}
+	if f.Ties.Leaders == nil {
+		f.Ties.Leaders = map[*Object]struct{}{}
+	}
+	f.Ties.Leaders[o] = struct{}{}
+	o.Ties.Followers = append(o.Ties.Followers, f)
+	f.Ties.count(o.Ties.told, 1)
+	return true
+}
+
+// count takes over that a leader has come to a place, or has left it. It reports whether the place came or
+// went by that.
+func (t *Ties) count(at place, by int) bool {
+	if !at.leads {
+		return false
+	}
+	if t.here == nil {
+		t.here = map[*Set]int{}
+	}
+	t.here[at.on] += by
+	n := t.here[at.on]
+	if n == 0 {
+		delete(t.here, at.on)
+	}
+	return n == 0 || n == 1 && by == 1
+}
+
+// unlead takes an object out of the index of leaders, and returns what followed it.
+func (o *Object) unlead() []*Object {
+	t := o.Ties
+	touched := t.Followers
+	for _, f := range touched {
+		delete(f.Ties.Leaders, o)
+		f.Ties.count(t.told, -1)
+	}
+	if t.runs {
+		for _, line := range t.pods.lines() {
+			drop(o.Namespace.followers.pods, line, o)
+		}
+	}
+	t.Followers, t.runs, t.pods = nil, false, LabelText{}
+	return touched
+}
+
+// follow puts a follower into the index, and finds its leaders.
+func (c *Catalog) follow(o *Object, f *placement.Follower) {
+	x := &o.Namespace.followers
+	o.Ties.of = f
+	for _, name := range f.Names {
+		put(&x.byName, name, o)
+	}
+	if f.Selector != nil {
+		o.Ties.line = ""
+		for i, line := range linesOf(f.Selector) {
+			if i == 0 || len(x.byLine[line]) < len(x.byLine[o.Ties.line]) {
+				o.Ties.line = line
+			}
+		}
+		put(&x.byLine, o.Ties.line, o)
+	}
+	c.leaders(o.Namespace, f, func(l *Object) { c.join(l, o) })
+}
+
+// unfollow undoes follow.
+func (o *Object) unfollow() {
+	x, t := &o.Namespace.followers, o.Ties
+	if t.of == nil {
+		return
+	}
+	for _, name := range t.of.Names {
+		drop(x.byName, name, o)
+	}
+	if t.of.Selector != nil {
+		drop(x.byLine, t.line, o)
+	}
+	for l := range t.Leaders {
+		l.Ties.Followers = slices.DeleteFunc(l.Ties.Followers, func(f *Object) bool { return f == o })
+		l.dropTies()
+	}
+	t.of, t.line, t.Leaders, t.here = nil, "", nil, nil
+}
+
+// dropTies saves the memory of what says nothing.
+func (o *Object) dropTies() {
+	if t := o.Ties; t != nil && t.of == nil && !t.runs && len(t.Followers) == 0 {
+		o.Ties = nil
+	}
+}
+
+// Leads has the followers of an object know where it is, and returns those for which that is news. The lock
+// must be held.
+func (c *Catalog) Leads(o *Object) (touched []*Object) {
+	t := o.Ties
+	if t == nil || len(t.Followers) == 0 {
+		return nil
+	}
+	now := c.leading(o)
+	if now == t.told {
+		return nil
+	}
+	for _, f := range t.Followers {
+		left, came := f.Ties.count(t.told, -1), f.Ties.count(now, 1)
+		if left || came {
+			touched = append(touched, f)
+		}
+	}
+	t.told = now
+	return touched
+}
+
+// leading is where an object has its followers be.
+func (c *Catalog) leading(o *Object) place {
+	if !o.Present || o.Finished || !o.BringsDependencies() {
+		return place{}
+	}
+	return place{on: c.placed(o), leads: true}
+}
+
+// StandsAlone reports whether a follower has a word of its own of where it is: its label, or a Placement that
+// names its kind.
+func (o *Object) StandsAlone() bool {
+	g := o.Source
+	return g != nil && (g.Kind == OfObject ||
+		g.Kind == OfPlacement && g.Book.Rule != nil && g.Book.Rule.NamesKind(o.Subject()))
+}
+
+// along is where an object is that is on own for itself. The lock must be held.
+func (c *Catalog) along(o *Object, own *Set) *Set {
+	t := o.Ties
+	if t == nil || len(t.here) == 0 || o.StandsAlone() {
+		return own
+	}
+	if t.of.Only {
+		own = nil
+	}
+	return c.everywhere(own, t.here)
+}
+
+// OnlyAlong reports whether an object is where what it follows is and nowhere else, whatever its record
+// says. The lock must be held.
+func (c *Catalog) OnlyAlong(o *Object) bool {
+	return o.Ties != nil && o.Ties.of != nil && o.Ties.of.Only && len(o.Ties.here) > 0 && !o.StandsAlone()
+}
+
+// Served reports whether an object is a Service, or one goes along with it. The lock must be held.
+func (o *Object) Served() bool {
+	isService := func(o *Object) bool { return o.Kind.Group == "" && o.Kind.Resource == "services" }
+	return isService(o) || o.Ties != nil && slices.ContainsFunc(o.Ties.Followers, isService)
+}
+
+// Alone takes over whether an object stands alone, and returns the leaders for which that, or its move, is
+// news: they say what does not go along with them. The lock must be held.
+func (c *Catalog) Alone(o *Object, moved bool) (leaders []*Object) {
+	t := o.Ties
+	if t == nil || t.of == nil {
+		return nil
+	}
+	was := t.alone
+	if t.alone = o.StandsAlone(); t.alone != was || t.alone && moved {
+		for l := range t.Leaders {
+			leaders = append(leaders, l)
+		}
+	}
+	return leaders
+}
+
+// staying says which followers of an object are not wherever it is, empty for none. The lock must be held.
+func (c *Catalog) staying(o *Object) string {
+	if o.Ties == nil || !o.Ties.told.leads {
+		return ""
+	}
+	var parts []string
+	for _, f := range o.Ties.Followers {
+		if f.Ties.alone && !f.Leaving && c.Sets.Minus(o.Ties.told.on, c.where(f)) != nil {
+			parts = append(parts, c.stays(f))
+		}
+	}
+	return staysText(parts)
+}
+
+// stays says where a follower is, and by whose word.
+func (c *Catalog) stays(f *Object) string {
+	at, by := "nowhere", "its label "+v1alpha1.LabelTarget
+	if on := c.where(f).List(); len(on) > 0 {
+		at = "on " + placement.Some(on)
+	}
+	if f.Source.Kind == OfPlacement {
+		by = "Placement " + f.Source.Book.Name + ", which lists its kind"
+	}
+	return f.Kind.Resource + "/" + f.Name + " is " + at + " by " + by
+}
+
+func staysText(parts []string) string {
+	const most = 5
+	slices.Sort(parts)
+	if more := len(parts) - most; more > 0 {
+		parts = append(parts[:most:most], strconv.Itoa(more)+" more")
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return "does not go along: " + strings.Join(parts, "; ")
+}
+
+// StaysBehind says what does not go along with an object that is about to be given a label of its own: of
+// what follows it, what has a word of its own that wishes something else. It is empty where all goes along.
+// It takes the lock.
+func (c *Catalog) StaysBehind(k store.Key, label string, pods map[string]any, runs bool) string {
+	c.RLock()
+	defer c.RUnlock()
+	kind, sp := c.Kinds[[2]string{k.Group, k.Resource}], c.Spaces[k.Space]
+	if kind == nil || sp == nil || sp.Namespaces[k.Namespace] == nil {
+		return ""
+	}
+	var parts []string
+	visit := func(f *Object) {
+		if f.Ties.alone && !f.Leaving && f.Wish() != label {
+			parts = append(parts, c.stays(f))
+		}
+	}
+	x := &sp.Namespaces[k.Namespace].followers
+	if runs {
+		x.ofPods(LabelsOf(pods), visit)
+	}
+	x.ofName(kind, k.Name, visit)
+	return staysText(parts)
+}
+
+// LeavesLeaders says which leaders an object is about to be parted from by a label of its own, empty for
+// none. It takes the lock.
+func (c *Catalog) LeavesLeaders(k store.Key, label string, f *placement.Follower) string {
+	c.RLock()
+	defer c.RUnlock()
+	sp := c.Spaces[k.Space]
+	if sp == nil || sp.Namespaces[k.Namespace] == nil {
+		return ""
+	}
+	found := map[string]struct{}{}
+	c.leaders(sp.Namespaces[k.Namespace], f, func(l *Object) {
+		if on := c.where(l).List(); l.Wish() != label && len(on) > 0 && !slices.Equal(on, []string{label}) {
+			found[l.Kind.Resource+"/"+l.Name+" is on "+placement.Some(on)] = struct{}{}
+		}
+	})
+	if parts := slices.Collect(maps.Keys(found)); len(parts) > 0 {
+		return strings.TrimPrefix(staysText(parts), "does not go along: ")
+	}
+	return ""
+}
