@@ -268,6 +268,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 		admission.UserTokens{},
 		admission.Customizers{Count: s.config.Customizers},
 		admission.NoEffect{},
+		admission.GoesAlong{Parts: s.config.Parts},
 		admission.ResourceNames{},
 		admission.Constraints{},
 		admission.Collectors{Check: s.config.Collectors},

@@ -84,6 +84,8 @@ type Config struct {
 	Customizers func(space string) int
 	// Collectors says what is wrong with a StatusCollector; nil accepts all.
 	Collectors func(v1alpha1.StatusCollectorSpec) *field.Error
+	// Parts says what a label parts an object from, see admission.GoesAlong.
+	Parts func(k store.Key, label string, content map[string]any) string
 	// PodAPI says which API the pods of an account are given; nil leaves them as they are.
 	PodAPI func(space, namespace string, a placement.PodAccount) placement.PodAPI
 	// SiteLevels says to which Pod Security level sites keep; nil warns of none.

@@ -1,16 +1,12 @@
 package catalog
 
 import (
-	"maps"
 	"slices"
-	"strconv"
 	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 
-	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
-	"skerry.dev/skerry/store"
 )
 
 // A Service goes along with the workloads whose pods it selects, and so do the other kinds of
@@ -351,87 +347,4 @@ func (c *Catalog) Alone(o *Object, moved bool) (leaders []*Object) {
 		}
 	}
 	return leaders
-}
-
-// staying says which followers of an object are not wherever it is, empty for none. The lock must be held.
-func (c *Catalog) staying(o *Object) string {
-	if o.Ties == nil || !o.Ties.told.leads {
-		return ""
-	}
-	var parts []string
-	for _, f := range o.Ties.Followers {
-		if f.Ties.alone && !f.Leaving && c.Sets.Minus(o.Ties.told.on, c.where(f)) != nil {
-			parts = append(parts, c.stays(f))
-		}
-	}
-	return staysText(parts)
-}
-
-// stays says where a follower is, and by whose word.
-func (c *Catalog) stays(f *Object) string {
-	at, by := "nowhere", "its label "+v1alpha1.LabelTarget
-	if on := c.where(f).List(); len(on) > 0 {
-		at = "on " + placement.Some(on)
-	}
-	if f.Source.Kind == OfPlacement {
-		by = "Placement " + f.Source.Book.Name + ", which lists its kind"
-	}
-	return f.Kind.Resource + "/" + f.Name + " is " + at + " by " + by
-}
-
-func staysText(parts []string) string {
-	const most = 5
-	slices.Sort(parts)
-	if more := len(parts) - most; more > 0 {
-		parts = append(parts[:most:most], strconv.Itoa(more)+" more")
-	}
-	if len(parts) == 0 {
-		return ""
-	}
-	return "does not go along: " + strings.Join(parts, "; ")
-}
-
-// StaysBehind says what does not go along with an object that is about to be given a label of its own: of
-// what follows it, what has a word of its own that wishes something else. It is empty where all goes along.
-// It takes the lock.
-func (c *Catalog) StaysBehind(k store.Key, label string, pods map[string]any, runs bool) string {
-	c.RLock()
-	defer c.RUnlock()
-	kind, sp := c.Kinds[[2]string{k.Group, k.Resource}], c.Spaces[k.Space]
-	if kind == nil || sp == nil || sp.Namespaces[k.Namespace] == nil {
-		return ""
-	}
-	var parts []string
-	visit := func(f *Object) {
-		if f.Ties.alone && !f.Leaving && f.Wish() != label {
-			parts = append(parts, c.stays(f))
-		}
-	}
-	x := &sp.Namespaces[k.Namespace].followers
-	if runs {
-		x.ofPods(LabelsOf(pods), visit)
-	}
-	x.ofName(kind, k.Name, visit)
-	return staysText(parts)
-}
-
-// LeavesLeaders says which leaders an object is about to be parted from by a label of its own, empty for
-// none. It takes the lock.
-func (c *Catalog) LeavesLeaders(k store.Key, label string, f *placement.Follower) string {
-	c.RLock()
-	defer c.RUnlock()
-	sp := c.Spaces[k.Space]
-	if sp == nil || sp.Namespaces[k.Namespace] == nil {
-		return ""
-	}
-	found := map[string]struct{}{}
-	c.leaders(sp.Namespaces[k.Namespace], f, func(l *Object) {
-		if on := c.where(l).List(); l.Wish() != label && len(on) > 0 && !slices.Equal(on, []string{label}) {
-			found[l.Kind.Resource+"/"+l.Name+" is on "+placement.Some(on)] = struct{}{}
-		}
-	})
-	if parts := slices.Collect(maps.Keys(found)); len(parts) > 0 {
-		return strings.TrimPrefix(staysText(parts), "does not go along: ")
-	}
-	return ""
 }

@@ -37,6 +37,11 @@ func (d *Delivery) NeededBy(k store.Key) []store.Key {
 	return d.catalog.Related(k, func(w *catalog.Work) []*catalog.Object { return w.NamedBy })
 }
 
+// Parts warns of a label that parts an object from what goes along with it.
+func (d *Delivery) Parts(k store.Key, label string, content map[string]any) string {
+	return d.catalog.Parts(k, label, content)
+}
+
 // Intend announces that an object of a space is about to be deleted although nothing is lost: a
 // relay's parent has it go on elsewhere.
 func (d *Delivery) Intend(k store.Key) {

@@ -69,8 +69,10 @@ type PlacementSpec struct {
 	Precedence Precedence `json:"precedence,omitempty"`
 	// IncludeDependencies has what the selected objects name go with them: ConfigMaps, Secrets,
 	// ServiceAccounts, PersistentVolumeClaims, the PriorityClass and the governing Service of
-	// workloads, and the definitions of custom resources. With false only what is selected goes, so
-	// these must be at the targets already, or be placed otherwise. The Namespace goes in any case.
+	// workloads, and the definitions of custom resources; and what selects or names them: Services,
+	// PodDisruptionBudgets, NetworkPolicies, Ingresses, routes and HorizontalPodAutoscalers. With
+	// false only what is selected goes, so these must be at the targets already, or be placed
+	// otherwise. The Namespace goes in any case.
 	// +kubebuilder:default=true
 	// +optional
 	IncludeDependencies *bool `json:"includeDependencies,omitempty"`
