@@ -85,12 +85,16 @@ func (s *fleetState) drain(name string) bool {
 
 // leave decides about a unit that is on a target, and has the rest of the state as if it had left.
 func (s *fleetState) leave(u *unit, from string, now time.Time) departure {
-	d := departure{Object: u.key.String()}
 	if u.suspended {
-		d.Reason, d.Message = string(placement.Suspended), "spec.suspend of its Placement holds the decision as it is"
-		return d
+		return departure{Object: u.key.String(), Reason: string(placement.Suspended),
+			Message: "spec.suspend of its Placement holds the decision as it is"}
 	}
-	v := s.vacate(u, nil, now)
+	return s.leaveTo(u, from, s.vacate(u, nil, now))
+}
+
+// leaveTo is leave of a unit that is not suspended, to where it should be.
+func (s *fleetState) leaveTo(u *unit, from string, v placement.Vacated) departure {
+	d := departure{Object: u.key.String()}
 	for _, stay := range v.Stays {
 		if stay.Target == from {
 			d.Reason, d.Message = stay.Reason, stay.Message
@@ -101,23 +105,29 @@ func (s *fleetState) leave(u *unit, from string, now time.Time) departure {
 		d.Reason, d.Message = placement.StayNoOther, orElse(v.Message, "no other target fits")
 		return d
 	}
-	if volumes := u.volumes[from]; len(volumes) > 0 {
+	if volumes := u.ties[from].volumes; len(volumes) > 0 {
 		d.Reason = string(placement.VolumeWouldStay)
 		d.Message = strings.Join(volumes[:min(3, len(volumes))], ", ") + " would be left behind"
 		return d
 	}
-	if begun := u.begun[from]; len(begun) > 0 {
+	if begun := u.ties[from].begun; len(begun) > 0 {
 		d.Reason = string(placement.JobRunning)
 		d.Message = strings.Join(begun[:min(3, len(begun))], ", ") + " has begun there, and leaves when it has ended"
 		return d
 	}
-	for _, name := range v.Targets {
-		if !slices.Contains(u.decision, name) {
-			d.To = append(d.To, name)
-		}
-	}
+	d.To = u.joins(v)
 	s.place(u, v.Targets)
 	return d
+}
+
+// joins are the targets that a unit should be on and is not.
+func (u *unit) joins(v placement.Vacated) (out []string) {
+	for _, name := range v.Targets {
+		if !slices.Contains(u.decision, name) {
+			out = append(out, name)
+		}
+	}
+	return out
 }
 
 // vacate is where a unit should be.

@@ -238,7 +238,7 @@ func (s *fleetState) bestMove(loads map[string]siteLoad, now time.Time) (best re
 		}
 		for _, from := range u.decision {
 			a, known := loads[from]
-			if !known || len(u.volumes[from]) > 0 {
+			if !known || len(u.ties[from].volumes) > 0 {
 				continue
 			}
 			to, ok := s.elsewhere(u, from, now)

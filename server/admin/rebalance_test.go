@@ -32,7 +32,7 @@ func anywhere(name, at string, cpu int64) *unit {
 		decision: []string{at},
 		wish:     placement.Wish{Selectors: []labels.Selector{labels.Everything()}, Count: 1},
 		load:     placement.Load{Requests: placement.Requests{CPU: cpu}, Objects: 1},
-		volumes:  map[string][]string{},
+		ties:     map[string]ties{},
 	}
 }
 
@@ -45,7 +45,7 @@ func TestAPlanEvensOutTheLoad(t *testing.T) {
 	pinned := anywhere("pinned", "a", 4000)
 	pinned.wish = placement.Wish{Names: []string{"a"}, Count: 1}
 	kept := anywhere("volume", "a", 4000)
-	kept.volumes["a"] = []string{"persistentvolumeclaims/data"}
+	kept.ties["a"] = ties{volumes: []string{"persistentvolumeclaims/data"}}
 	held := anywhere("held", "a", 4000)
 	held.suspended = true
 	state.units = []*unit{pinned, kept, held, anywhere("large", "a", 9000), anywhere("one", "a", 3000),
@@ -106,7 +106,7 @@ func TestADryRunOfADrain(t *testing.T) {
 	free, pinned, volume, held := anywhere("free", "a", 1), anywhere("pinned", "a", 1), anywhere("volume", "a", 1),
 		anywhere("held", "a", 1)
 	pinned.wish = placement.Wish{Names: []string{"a"}, Count: 1}
-	volume.volumes["a"] = []string{"persistentvolumeclaims/data"}
+	volume.ties["a"] = ties{volumes: []string{"persistentvolumeclaims/data"}}
 	held.suspended = true
 	if state.drain("c") || !state.drain("a") {
 		t.Fatal("another site is drained")

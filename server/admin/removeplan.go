@@ -38,18 +38,16 @@ func (s *fleetState) removal(name string, now time.Time) (r removal, found bool)
 		if !slices.Contains(u.decision, name) {
 			continue
 		}
-		once := departure{Object: u.key.String(), Message: strings.Join(u.once[name], ", ")}
-		if once.Message != "" && !u.suspended {
-			for _, to := range s.vacate(u, nil, now).Targets {
-				if !slices.Contains(u.decision, to) {
-					once.To = append(once.To, to)
-				}
-			}
+		if u.suspended {
+			r.Stays = append(r.Stays, s.leave(u, name, now))
+			continue
 		}
-		if len(once.To) > 0 {
+		v := s.vacate(u, nil, now)
+		once := departure{Object: u.key.String(), To: u.joins(v), Message: strings.Join(u.ties[name].once, ", ")}
+		if len(once.To) > 0 && once.Message != "" {
 			r.Twice = append(r.Twice, once)
 		}
-		if d := s.leave(u, name, now); d.Reason != "" {
+		if d := s.leaveTo(u, name, v); d.Reason != "" {
 			r.Stays = append(r.Stays, d)
 		} else {
 			r.Moves = append(r.Moves, d)

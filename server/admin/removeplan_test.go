@@ -27,11 +27,10 @@ func TestARemovalSaysWhatBecomesOfEachUnit(t *testing.T) {
 		free, pinned, once, held := anywhere("free", "a", 1), anywhere("pinned", "a", 1), anywhere("once", "a", 1),
 			anywhere("held", "a", 1)
 		pinned.wish = placement.Wish{Names: []string{"a"}, Count: 1}
-		once.once = map[string][]string{"a": {"statefulsets/db"}}
-		once.volumes = map[string][]string{"a": {"statefulsets/db"}}
-		held.suspended, held.once = true, once.once
+		once.ties = map[string]ties{"a": {once: []string{"statefulsets/db"}, volumes: []string{"statefulsets/db"}}}
+		held.suspended, held.ties = true, map[string]ties{"a": {once: []string{"statefulsets/db"}}}
 		begun := anywhere("begun", "a", 1)
-		begun.begun = map[string][]string{"a": {"jobs/report"}}
+		begun.ties = map[string]ties{"a": {begun: []string{"jobs/report"}}}
 		state.units = []*unit{anywhere("other", "b", 1), free, pinned, once, held, begun}
 		return state
 	}

@@ -32,11 +32,13 @@ type unit struct {
 	rule      *placement.Rule // of a Placement
 	offered   labels.Selector // targets that the space may use; nil for all
 	load      placement.Load
-	volumes   map[string][]string // per target, the claims that it has there
-	once      map[string][]string // per target, what of it two sites must not run
-	begun     map[string][]string // per target, what of it runs there until it ends
+	ties      map[string]ties // per target
 	suspended bool
 }
+
+// ties are what a unit has on a target that it cannot just leave: claims, what two sites must not run, and
+// what runs until it ends.
+type ties struct{ volumes, once, begun []string }
 
 // fleetState is what there is to decide about, as the center would read it.
 type fleetState struct {
@@ -257,8 +259,7 @@ func (r *spaceReader) unit(k store.Key, begin func(*unit)) *unit {
 	k.Space = r.name
 	u := r.of[k.String()]
 	if u == nil {
-		u = &unit{key: k, offered: r.offered, volumes: map[string][]string{}, once: map[string][]string{},
-			begun: map[string][]string{}}
+		u = &unit{key: k, offered: r.offered, ties: map[string]ties{}}
 		begin(u)
 		r.of[k.String()] = u
 	}
@@ -299,15 +300,17 @@ func (r *spaceReader) object(kind schema.GroupVersionResource, o *unstructured.U
 		(o.Object["status"] == nil || placement.Judge(k, store.Report{Status: status}).Begun)
 	breaks := u.rule != nil && u.rule.BreakFirst && lease.MayRunOnce(k.Group, k.Resource)
 	for _, at := range placement.Split(o.GetAnnotations()[v1alpha1.AnnotationTargets]) {
+		t := u.ties[at]
 		if volume {
-			u.volumes[at] = append(u.volumes[at], text)
+			t.volumes = append(t.volumes, text)
 		}
 		if volume || work.Once || breaks {
-			u.once[at] = append(u.once[at], text)
+			t.once = append(t.once, text)
 		}
 		if begun {
-			u.begun[at] = append(u.begun[at], text)
+			t.begun = append(t.begun, text)
 		}
+		u.ties[at] = t
 	}
 	return nil
 }
