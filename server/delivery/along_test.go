@@ -145,6 +145,39 @@ func TestWhatHasItsOwnWordStays(t *testing.T) {
 	})
 }
 
+// A snapshot in which two Deployments have changed places takes their Service from neither.
+func TestASnapshotLosesNoFollower(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		h := &history{t: t, d: still(), stored: map[store.Key]store.Write{}, revision: 1}
+		defer stop(h.d)
+		h.d.Reset(1, storetest.Listing(maps.Values(h.stored)))
+		for _, name := range []string{"a", "b"} {
+			h.put(rootKey("synctargets", name), obj("skerry.dev/v1alpha1", "SyncTarget", m{"name": name, "uid": name}))
+		}
+		h.put(rootKey("spaces", "shop"), obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", m{}))
+		h.put(nsKey("app"), obj("v1", "Namespace", note("app", "", "")))
+		for _, name := range []string{"x", "y"} {
+			of := note(name, v1alpha1.UnitSelf, "a")
+			of["uid"] = "uid-d" + name
+			h.put(key("apps", "deployments", name), labelled(of, m{"app": "x"}))
+		}
+		service := key("", "services", "x")
+		h.put(service, obj("v1", "Service", note("x", "", ""), "spec", m{"selector": m{"app": "x"}}))
+		h.bind("uid-dx", "a")
+		h.bind("uid-dy", "b")
+		before, _ := h.d.Feed("b").Get(service)
+		now := h.d
+		h.d = still() // the writes come with the snapshot alone
+		defer stop(h.d)
+		h.bind("uid-dx", "b")
+		h.bind("uid-dy", "a")
+		now.Reset(h.revision, storetest.Listing(maps.Values(h.stored)))
+		if after, ok := now.Feed("b").Get(service); !ok || after.Revision != before.Revision {
+			t.Fatalf("the feed has %+v, it had %+v", after, before)
+		}
+	})
+}
+
 // TestAnyHistoryKeepsWhatGoesAlong makes random writes, and compares where followers are with a walk over
 // their namespace.
 func TestAnyHistoryKeepsWhatGoesAlong(t *testing.T) {

@@ -74,7 +74,8 @@ type question struct {
 func (d *Delivery) question(o *catalog.Object) question {
 	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o), single: o.KeptSingle(),
 		volume: o.Kind.Resource == "persistentvolumeclaims" || o.Work != nil && o.Work.Templates,
-		served: o.Served(), ends: o.Ends && o.Hook == nil, paused: o.Paused, scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
+		served: o.Served(), ends: o.Ends && o.Hook == nil, paused: o.Paused, scaling: d.catalog.Scaling(o),
+		versions: d.catalog.Versions(o)}
 }
 
 // text names the object in messages.
