@@ -137,12 +137,25 @@ func (c *Catalog) StaysInSpace(sp *Space, group, resource string) bool {
 	if !strings.Contains(group, ".") {
 		return false // one of Kubernetes
 	}
-	definer := sp.Name
-	if lender, borrows := sp.Borrows[group]; borrows {
-		definer = lender
-	}
-	o := c.Find(DefinitionKey(definer, group, resource))
+	o := c.Find(DefinitionKey(sp.definer(group), group, resource))
 	return o != nil && o.Stays
+}
+
+// definer is the space whose definitions of a group serve this one.
+func (sp *Space) definer(group string) string {
+	if lender, borrows := sp.Borrows[group]; borrows {
+		return lender
+	}
+	return sp.Name
+}
+
+// Conditions are what the definition of an object says of its conditions. The lock must be held.
+func (c *Catalog) Conditions(o *Object) placement.GoodConditions {
+	sp := c.Spaces[o.Namespace.Space.definer(o.Kind.Group)]
+	if sp == nil || len(sp.Conditions) == 0 {
+		return nil
+	}
+	return sp.Conditions[o.Kind.Resource+"."+o.Kind.Group]
 }
 
 // Stays reports whether an object is a definition that stays in its space, or is of one.

@@ -37,6 +37,7 @@ type Space struct {
 	Placements  map[string]*Rulebook
 	Overlaps    map[*Object][]*Rulebook // the Placements that select an object and do not have it, see contend
 	CRDs        map[*Object]struct{}
+	Conditions  map[string]placement.GoodConditions // by name of the definition that says so
 	Customizers map[*Object]struct{}
 	Upsyncs     map[*Object]bool    // with whether the parent of this center has sent it
 	Borrows     map[string]string   // group -> the space whose definitions of it serve this one

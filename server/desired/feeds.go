@@ -163,7 +163,7 @@ func (d *State) Rendered(ctx context.Context, k store.Key) ([]byte, int64, error
 func (d *State) Located(k store.Key) (placement.Located, bool) {
 	d.catalog.RLock()
 	defer d.catalog.RUnlock()
-	return located(d.catalog.Find(k))
+	return d.located(d.catalog.Find(k))
 }
 
 // Owner is Located for an object that an owner reference names by its Kind.
@@ -174,12 +174,12 @@ func (d *State) Owner(space, namespace, group, kind, name string) (placement.Loc
 	if k == nil {
 		return placement.Located{}, false
 	}
-	return located(
+	return d.located(
 		d.catalog.Find(store.Key{Space: space, Group: group, Resource: k.Resource, Namespace: namespace, Name: name}),
 	)
 }
 
-func located(o *catalog.Object) (placement.Located, bool) {
+func (d *State) located(o *catalog.Object) (placement.Located, bool) {
 	if o == nil || o.On == nil || o.Retired {
 		return placement.Located{}, false
 	}
@@ -192,5 +192,6 @@ func located(o *catalog.Object) (placement.Located, bool) {
 		Targets:    o.On.Names,
 		Class:      o.Kind.Class,
 		Divided:    o.Division() != nil,
+		Conditions: d.catalog.Conditions(o),
 	}, true
 }

@@ -23,6 +23,7 @@ func (s *step) remove(o *catalog.Object) {
 	indexRights(o)
 	s.orphans(o)
 	s.stay(o, false)
+	d.saysOfConditions(o, "")
 	touched := append(s.disconnect(o), d.catalog.Tie(o, nil, catalog.LabelText{}, false)...)
 	delete(d.catalog.Finished, o)
 	delete(d.catalog.Records.Keeping, o)

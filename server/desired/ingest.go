@@ -172,6 +172,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	s.orphans(o)
 	indexRights(o)
 	s.stay(o, r.stays)
+	s.d.saysOfConditions(o, r.conditions)
 	touched := append(s.connect(o, r), d.catalog.Tie(o, r.follows, r.pods, r.runs)...)
 	o.Ends, o.Paused = r.ends, r.paused
 	o.ReadOnce(w.Key, w.Object)

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/placement"
 )
 
 // stay takes over what a definition says. Who decides about its custom resources changes with it.
@@ -39,4 +40,19 @@ func (s *step) reattribute(sp *catalog.Space, of func(*catalog.Kind) bool) {
 			s.d.catalog.Enqueue(o.Source)
 		}
 	})
+}
+
+// saysOfConditions takes over what a definition says of the conditions of its objects. A text that nobody
+// understands says nothing: admission has warned of it.
+func (d *State) saysOfConditions(definition *catalog.Object, text string) {
+	sp := definition.Namespace.Space
+	good, err := placement.ParseGoodConditions(text)
+	if err != nil || len(good) == 0 {
+		delete(sp.Conditions, definition.Name)
+		return
+	}
+	if sp.Conditions == nil {
+		sp.Conditions = map[string]placement.GoodConditions{}
+	}
+	sp.Conditions[definition.Name] = good
 }

@@ -40,6 +40,7 @@ type reading struct {
 	account    placement.PodAccount
 	podAPISaid string
 	hook       *catalog.HookMark
+	conditions string
 	follows    *placement.Follower
 	runs       bool
 	pods       catalog.LabelText
@@ -70,6 +71,9 @@ func readObject(k store.Key, obj map[string]any) reading {
 		podAPISaid: fields.Clone(meta, "annotations", v1alpha1.AnnotationPodAPIUsed),
 		hook:       catalog.ReadHook(k, obj),
 		follows:    placement.FollowerOf(k, obj),
+	}
+	if k.Class() == store.ClassCRD {
+		r.conditions = fields.String(meta, "annotations", v1alpha1.AnnotationConditions)
 	}
 	pods, runs := placement.PodLabels(k, obj)
 	r.pods, r.runs = catalog.LabelsOf(pods), runs

@@ -35,6 +35,8 @@ type Located struct {
 	Targets []string
 	// Divided: spec.replicas is shared out among the targets. Else each has all of them.
 	Divided bool
+	// Conditions are those of which its definition says which value is good.
+	Conditions GoodConditions
 }
 
 // Moving is a group that is not where it should be.

@@ -56,7 +56,7 @@ func (s *Summary) compose(at placement.Located, reports []*store.Report) (json.R
 // mergeAll makes one status of those of all targets. Thousands of targets say few different things, so
 // where it is no matter how many say the same, each of these is decoded and merged once.
 func mergeAll(at placement.Located, reports []*store.Report) (map[string]any, error) {
-	k, division := at.Key, Division(at.Divided)
+	k, division, of := at.Key, Division(at.Divided), polaritiesAt(at)
 	var merged map[string]any
 	seen, adds, folded := map[string]struct{}{}, repeatsAdd(k, division), false
 	for _, r := range reports {
@@ -77,7 +77,7 @@ func mergeAll(at placement.Located, reports []*store.Report) (map[string]any, er
 		if merged == nil {
 			merged = one
 		} else {
-			merged, folded = Merge(k, division, merged, one), true
+			merged, folded = mergeBy(of, k, division, merged, one), true
 		}
 	}
 	if merged == nil {

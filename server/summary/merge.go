@@ -113,6 +113,11 @@ func repeatsAdd(k store.Key, d Division) bool {
 // and commutative, so that tiers may merge what tiers merged. A target that has not reported counts
 // as what unreported returns.
 func Merge(k store.Key, d Division, a, b map[string]any) map[string]any {
+	return mergeBy(polaritiesOf(k), k, d, a, b)
+}
+
+// mergeBy is Merge with the polarities of conditions.
+func mergeBy(of polarities, k store.Key, d Division, a, b map[string]any) map[string]any {
 	out := map[string]any{}
 	one := func(field string, a, b any) {
 		r := ruleOf(k, field)
@@ -120,12 +125,12 @@ func Merge(k store.Key, d Division, a, b map[string]any) map[string]any {
 			r = sum
 		}
 		if r == worst && !placement.BuiltIn(k.Group) {
-			if v := worstOf(polaritiesOf(k), a, b, untold); v != nil {
+			if v := worstOf(of, a, b, untold); v != nil {
 				out[field] = v
 			}
 			return
 		}
-		combine(k, out, field, r, a, b)
+		combine(of, k, out, field, r, a, b)
 	}
 	ends := isJob(k) && ended(a) && ended(b)
 	if isJob(k) {
@@ -157,7 +162,7 @@ func unreported(k store.Key) map[string]any {
 	return map[string]any{}
 }
 
-func combine(k store.Key, out map[string]any, field string, r rule, a, b any) {
+func combine(of polarities, k store.Key, out map[string]any, field string, r rule, a, b any) {
 	var v any
 	switch r {
 	case sum:
@@ -181,7 +186,7 @@ func combine(k store.Key, out map[string]any, field string, r rule, a, b any) {
 	case union:
 		v = unite(a, b)
 	case worst:
-		v = worstOf(polaritiesOf(k), a, b, nil)
+		v = worstOf(of, a, b, nil)
 	case balancer:
 		v = unitedBalancer(a, b)
 	case containers:

@@ -69,6 +69,26 @@ func polaritiesOf(k store.Key) polarities {
 	return customKinds
 }
 
+// polaritiesAt are those of an object: its definition may say more.
+func polaritiesAt(at placement.Located) polarities {
+	of := polaritiesOf(at.Key)
+	if len(at.Conditions) == 0 {
+		return of
+	}
+	all := polarities{}
+	for kind, isGood := range at.Conditions {
+		if all[kind] = bad; isGood {
+			all[kind] = good
+		}
+	}
+	for kind, is := range of {
+		if _, said := all[kind]; !said {
+			all[kind] = is
+		}
+	}
+	return alsoOurs(all)
+}
+
 // differs is the reason of a condition of which targets say different things, and of which nobody has
 // said what is worse.
 const differs = "DiffersByTarget"
@@ -106,7 +126,7 @@ func sayings(at placement.Located, reports []*store.Report, kind string) string 
 	for i, r := range reports {
 		word := "not told"
 		if r != nil {
-			if status := statusIn(byType(polaritiesOf(at.Key), conditionsIn(r.Status))[kind]); status != "" {
+			if status := statusIn(byType(polaritiesAt(at), conditionsIn(r.Status))[kind]); status != "" {
 				word = status
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -30,6 +31,25 @@ func mergedAs(t *testing.T, k store.Key, d Division, statuses ...string) map[str
 		t.Fatal(err)
 	}
 	return is
+}
+
+// A definition says which value is good of conditions of its kind, and what is Kubernetes' own stays.
+func TestADefinitionSaysWhatIsGood(t *testing.T) {
+	good, err := placement.ParseGoodConditions("Healthy=True,OutOfSync=False,Stalled=True," + v1alpha1.ConditionObjectSynced + "=False")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := placement.Located{Key: key("example.org", "widgets", "w"), Targets: []string{"rome", "oslo"}, Conditions: good}
+	is, err := mergeAll(at, []*store.Report{
+		{Status: []byte(conditions("Healthy=True", "OutOfSync=False", "Stalled=True", "Odd=True", v1alpha1.ConditionObjectSynced+"=True"))},
+		{Status: []byte(conditions("Healthy=False", "OutOfSync=True", "Stalled=False", "Odd=False", v1alpha1.ConditionObjectSynced+"=False"))}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "Healthy=False Odd=Unknown OutOfSync=True Stalled=False " + v1alpha1.ConditionObjectSynced + "=False"
+	if got := told(is); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 }
 
 func conditions(list ...string) string {

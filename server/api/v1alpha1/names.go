@@ -60,6 +60,10 @@ const (
 	// AnnotationPlacement on a CustomResourceDefinition, as PlacementNone, keeps the definition and
 	// its custom resources in the space: their controller is there.
 	AnnotationPlacement = "skerry.dev/placement"
+	// AnnotationConditions on a CustomResourceDefinition says which value of conditions of its custom
+	// resources is good: "Healthy=True,OutOfSync=False". Of an object on several targets the other
+	// value is shown where one of them has it.
+	AnnotationConditions = "skerry.dev/conditions"
 	// AnnotationProperty is the prefix of annotations of a SyncTarget that are its properties, for
 	// Customizers: texts that are no label values, such as the address of a registry. Admins write
 	// them.

@@ -15,10 +15,12 @@ import (
 	"skerry.dev/skerry/server/apiserver/inventory"
 	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/placement"
 )
 
 // Guard is the admission plugin that refuses CustomResourceDefinitions of reserved groups, those
-// with a conversion webhook that Outbound does not allow. It warns of a placement that means nothing.
+// with a conversion webhook that Outbound does not allow. It warns of annotations
+// that mean nothing.
 type Guard struct{ Outbound *outbound.Rules }
 
 // Handles implements admission.Interface.
@@ -52,6 +54,10 @@ func (g Guard) Validate(ctx context.Context, a admission.Attributes, _ admission
 		warning.AddWarning(ctx, "", fmt.Sprintf("metadata.annotations[%s]: %.40q means nothing: write %s, "+
 			"which keeps the definition and its objects in the space, or leave it out",
 			v1alpha1.AnnotationPlacement, word, v1alpha1.PlacementNone))
+	}
+	if _, err := placement.ParseGoodConditions(crd.Annotations[v1alpha1.AnnotationConditions]); err != nil {
+		warning.AddWarning(ctx, "", fmt.Sprintf("metadata.annotations[%s] means nothing: %s",
+			v1alpha1.AnnotationConditions, err))
 	}
 	if c := crd.Spec.Conversion; c != nil && c.Strategy == apiextensions.WebhookConverter &&
 		c.WebhookClientConfig != nil {
