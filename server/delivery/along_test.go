@@ -116,11 +116,23 @@ func TestWhatHasItsOwnWordStays(t *testing.T) {
 	c.eventually("said of the label", func() bool {
 		c.reportIfHas("a", web)
 		s := c.saidScheduled(web)
-		return c.has("a", web) && !c.has("b", web) && s.Status && s.Reason == catalog.SelectsElsewhere &&
+		return c.has("a", web) && !c.has("b", web) && !s.Status && s.Reason == catalog.SelectsElsewhere &&
 			strings.Contains(s.Message, "services/web is on b by its label "+v1alpha1.LabelTarget)
 	})
 	if c.has("a", service) {
 		t.Error("the Service went along")
+	}
+	third, selecting := labelled(meta("third"), m{"app": "web"}), m{"spec": m{"selector": m{"app": "web"}}}
+	parts := func(k store.Key, label string, of m) string { return c.d.Parts(k, label, of) }
+	if w := parts(key("apps", "deployments", "third"), "a", third); !strings.Contains(w, "services/web is on b by its label") {
+		t.Errorf("the label of a new Deployment: %q", w)
+	}
+	if w := parts(service, "c", selecting); !strings.Contains(w, "deployments/web is on a") {
+		t.Errorf("the label of the Service: %q", w)
+	}
+	if w := parts(service, "a", selecting) + parts(key("apps", "deployments", "third"), "b", third) +
+		parts(key("apps", "deployments", "third"), "a", labelled(meta("third"), m{"app": "x"})); w != "" {
+		t.Errorf("nothing is parted, and it warns: %q", w)
 	}
 	c.webService(nil)
 	c.eventually("without a label it goes along, and that is not said any more", func() bool {

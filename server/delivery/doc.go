@@ -78,6 +78,8 @@
 // A StatefulSet whose record has several targets is on one of them alone, unless somebody says that it
 // is to be duplicated: it is where the record has the mark for it. Of a Placement with
 // includeDependencies false neither what its objects name nor the definitions of the space follow.
+// What selects or names a workload goes along with it, see catalog.Ties, unless it has a label of its own
+// or a Placement lists its kind.
 //
 // # Leaving
 //

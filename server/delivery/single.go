@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
-	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -33,7 +32,7 @@ func (d *Delivery) tellOf(ctx context.Context, k store.Key) error {
 		Reason: "Decided",
 	}
 	if text != "" {
-		c.Status, c.Reason, c.Message = n.Reason == catalog.SelectsElsewhere, n.Reason, text
+		c.Status, c.Reason, c.Message = false, n.Reason, text
 		d.cfg.Event(e)
 	}
 	d.cfg.Condition(k, c)
