@@ -27,7 +27,7 @@ type Ties struct {
 	of      *placement.Follower
 	line    string
 	alone   bool
-	Leaders map[*Object]struct{}
+	Leaders objects
 	// here counts the leaders that lead by where they are, nil for nowhere.
 	here map[*Set]int
 }
@@ -42,24 +42,26 @@ type place struct {
 // line of its selector in byLine, the one that the fewest have, and the empty line where it has none. Pods
 // have all their lines in pods, and the empty one.
 type followers struct {
-	byLine, pods map[string]map[*Object]struct{}
-	byName       map[placement.ObjectName]map[*Object]struct{}
+	byLine, pods map[string]objects
+	byName       map[placement.ObjectName]objects
 }
 
-func put[K comparable](in *map[K]map[*Object]struct{}, k K, o *Object) {
+func put[K comparable](in *map[K]objects, k K, o *Object) {
 	if *in == nil {
-		*in = map[K]map[*Object]struct{}{}
+		*in = map[K]objects{}
 	}
-	if (*in)[k] == nil {
-		(*in)[k] = map[*Object]struct{}{}
-	}
-	(*in)[k][o] = struct{}{}
+	s := (*in)[k]
+	s.add(o)
+	(*in)[k] = s
 }
 
-func drop[K comparable](in map[K]map[*Object]struct{}, k K, o *Object) {
-	if delete(in[k], o); len(in[k]) == 0 {
+func drop[K comparable](in map[K]objects, k K, o *Object) {
+	s := in[k]
+	if s.remove(o); s.len() == 0 {
 		delete(in, k)
+		return
 	}
+	in[k] = s
 }
 
 // lines are the labels, and the empty line.
@@ -84,7 +86,7 @@ func linesOf(s labels.Selector) (out []string) {
 // ofPods visits the followers that select pods.
 func (x *followers) ofPods(pods LabelText, visit func(*Object)) {
 	for _, line := range pods.lines() {
-		for f := range x.byLine[line] {
+		for f := range x.byLine[line].all() {
 			if f.Ties.of.Selector.Matches(pods) {
 				visit(f)
 			}
@@ -94,7 +96,7 @@ func (x *followers) ofPods(pods LabelText, visit func(*Object)) {
 
 // ofName visits the followers that name an object of a kind.
 func (x *followers) ofName(k *Kind, name string, visit func(*Object)) {
-	for f := range x.byName[placement.ObjectName{Group: k.Group, Kind: k.Name, Name: name}] {
+	for f := range x.byName[placement.ObjectName{Group: k.Group, Kind: k.Name, Name: name}].all() {
 		if leads(k, f.Ties.of) {
 			visit(f)
 		}
@@ -122,11 +124,11 @@ func (c *Catalog) leaders(n *Namespace, f *placement.Follower, visit func(*Objec
 	}
 	least := n.followers.pods[""]
 	for _, line := range linesOf(f.Selector) {
-		if some := n.followers.pods[line]; len(some) < len(least) {
+		if some := n.followers.pods[line]; some.len() < least.len() {
 			least = some
 		}
 	}
-	for o := range least {
+	for o := range least.all() {
 		if f.Selector.Matches(o.Ties.pods) {
 			visit(o)
 		}
@@ -175,7 +177,7 @@ func (c *Catalog) Tie(o *Object, f *placement.Follower, pods LabelText, runs boo
 
 // join makes an object a leader of a follower, and reports whether it was not.
 func (c *Catalog) join(o, f *Object) bool {
-	if _, is := f.Ties.Leaders[o]; is {
+	if !f.Ties.Leaders.add(o) {
 		return false
 	}
 	if o.Ties == nil {
@@ -184,10 +186,6 @@ func (c *Catalog) join(o, f *Object) bool {
 	if len(o.Ties.Followers) == 0 {
 		o.Ties.told = c.leading(o)
 	}
-	if f.Ties.Leaders == nil {
-		f.Ties.Leaders = map[*Object]struct{}{}
-	}
-	f.Ties.Leaders[o] = struct{}{}
 	o.Ties.Followers = append(o.Ties.Followers, f)
 	f.Ties.count(o.Ties.told, 1)
 	return true
@@ -215,7 +213,7 @@ func (o *Object) unlead() []*Object {
 	t := o.Ties
 	touched := t.Followers
 	for _, f := range touched {
-		delete(f.Ties.Leaders, o)
+		f.Ties.Leaders.remove(o)
 		f.Ties.count(t.told, -1)
 	}
 	if t.runs {
@@ -237,7 +235,7 @@ func (c *Catalog) follow(o *Object, f *placement.Follower) {
 	if f.Selector != nil {
 		o.Ties.line = ""
 		for i, line := range linesOf(f.Selector) {
-			if i == 0 || len(x.byLine[line]) < len(x.byLine[o.Ties.line]) {
+			if i == 0 || x.byLine[line].len() < x.byLine[o.Ties.line].len() {
 				o.Ties.line = line
 			}
 		}
@@ -258,11 +256,11 @@ func (o *Object) unfollow() {
 	if t.of.Selector != nil {
 		drop(x.byLine, t.line, o)
 	}
-	for l := range t.Leaders {
+	for l := range t.Leaders.all() {
 		l.Ties.Followers = slices.DeleteFunc(l.Ties.Followers, func(f *Object) bool { return f == o })
 		l.dropTies()
 	}
-	t.of, t.line, t.Leaders, t.here = nil, "", nil, nil
+	t.of, t.line, t.Leaders, t.here = nil, "", objects{}, nil
 }
 
 // dropTies saves the memory of what says nothing.
@@ -342,7 +340,7 @@ func (c *Catalog) Alone(o *Object, moved bool) (leaders []*Object) {
 	}
 	was := t.alone
 	if t.alone = o.StandsAlone(); t.alone != was || t.alone && moved {
-		for l := range t.Leaders {
+		for l := range t.Leaders.all() {
 			leaders = append(leaders, l)
 		}
 	}

@@ -56,15 +56,15 @@ func TestSelectionIsNotQuadratic(t *testing.T) {
 		}
 		follow("all", labels.Everything())
 		all := place("", "services", "Service", "all")
-		if looks -= 3 * many; len(all.Ties.Leaders) != many {
-			t.Errorf("it selects %d of %d", len(all.Ties.Leaders), many)
+		if looks -= 3 * many; all.Ties.Leaders.len() != many {
+			t.Errorf("it selects %d of %d", all.Ties.Leaders.len(), many)
 		}
 		one := place("apps", "deployments", "Deployment", "7")
 		if len(one.Ties.Followers) != 2 {
 			t.Fatalf("it has %d followers", len(one.Ties.Followers))
 		}
 		told, a := 0, c.Sets.Of([]string{"a"})
-		for l := range all.Ties.Leaders {
+		for l := range all.Ties.Leaders.all() {
 			l.Source = &n.Group
 			told += len(c.Leads(l))
 		}
@@ -73,7 +73,7 @@ func TestSelectionIsNotQuadratic(t *testing.T) {
 		}
 		u := c.Records.UnitOf("uid-n")
 		u.Stored.On = a
-		for l := range all.Ties.Leaders {
+		for l := range all.Ties.Leaders.all() {
 			l.UID, l.With = "uid-"+l.Name, u
 			told += len(c.Leads(l))
 		}
