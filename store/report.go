@@ -31,6 +31,9 @@ type Report struct {
 	// Event is what the target says about a placed object or what belongs to it; the key is that of
 	// an Event then. At is when it was last said.
 	Event *ReportEvent `json:"event,omitempty"`
+	// Altered says, in words, which fields of the object the target took off or changed when it was
+	// applied. The object is as desired otherwise.
+	Altered string `json:"altered,omitempty"`
 	// Error says why the object is not as desired on the target. Nil when it is.
 	Error *ReportError `json:"error,omitempty"`
 	// At is when this was observed at the target, Unix time in milliseconds.

@@ -72,7 +72,7 @@ func (a *Applier) adoptExisting(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	live, _, err := t.put(
+	live, err := t.put(
 		ctx,
 		body,
 		target.Applying{UID: found.Metadata.UID, ResourceVersion: found.Metadata.ResourceVersion},

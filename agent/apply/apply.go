@@ -140,6 +140,7 @@ type Applier struct {
 	pendingDeletes pendingDeletes
 	denials        denials
 	accounts       accounts
+	rechecks       sync.Map // keys of what is to be looked at again, see recheck
 	mirrors        mirrors
 	hosts          hosts
 	finished       chan store.Entry
@@ -201,6 +202,7 @@ func (a *Applier) Run(ctx context.Context) error {
 	}
 	var all sync.WaitGroup
 	all.Go(func() { a.forget(ctx) })
+	all.Go(func() { a.recheckAlterations(ctx) })
 	for range Workers {
 		all.Go(func() { a.work(ctx) })
 	}

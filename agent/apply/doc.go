@@ -18,8 +18,9 @@
 //     the inventory. Equal hashes end here. An object for which a Customizer fails stays as it is.
 //  3. The site's policy permits or refuses it, if the target has one.
 //  4. One PATCH, conditional on the recorded UID, or on the absence of an object of this name.
-//  5. The answer updates the inventory and is reported. An error is classified (reason.go):
-//     reported at once or after some tries, and tried again with jitter.
+//  5. The answer updates the inventory and is reported, with the fields that the target took off or
+//     changed (altered.go). An error is classified (reason.go): reported at once or after some
+//     tries, and tried again with jitter.
 //
 // # Removal
 //

@@ -173,7 +173,7 @@ func (a *Applier) claim(ctx context.Context, t *task, found *target.Object) erro
 	if err := a.namespaceBody(t, a.Site.Policy()); err != nil {
 		return err
 	}
-	live, _, err := t.put(
+	live, err := t.put(
 		ctx,
 		t.Body,
 		target.Applying{UID: found.Metadata.UID, ResourceVersion: found.Metadata.ResourceVersion},

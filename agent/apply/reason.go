@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"time"
 
@@ -94,7 +95,10 @@ func classify(err error) failure {
 		return refusal.says("QuotaExceeded", err)
 	case apierrors.IsForbidden(err):
 		return refusal.says("Forbidden", err)
-	case apierrors.IsInvalid(err), notInSchema(err),
+	case notInSchema(err): // a definition that has the field may have come a moment ago
+		passing.limit = slowLimit
+		return passing.says("Invalid", err)
+	case apierrors.IsInvalid(err),
 		apierrors.IsBadRequest(err),
 		apierrors.IsRequestEntityTooLargeError(err),
 		apierrors.IsMethodNotSupported(err):
@@ -113,10 +117,13 @@ func classify(err error) failure {
 	}
 }
 
-// notInSchema reports whether the target does not know a field of the object. It answers a
-// server-side apply with 500 then, and always will.
+// notInSchema reports whether the target does not know a field of the object, as it is desired or as
+// it is stored there. It answers a server-side apply with 500 and no reason then, and always will.
 func notInSchema(err error) bool {
-	return apierrors.IsInternalError(err) && strings.Contains(err.Error(), "failed to create typed patch object")
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code == http.StatusInternalServerError &&
+		(strings.Contains(err.Error(), "field not declared in schema") ||
+			strings.Contains(err.Error(), "failed to create typed "))
 }
 
 // terminating reports whether the target answered that the namespace of the object is being deleted.

@@ -35,6 +35,10 @@ func TestClassify(t *testing.T) {
 		{status(400, metav1.StatusReasonBadRequest, "webhook denied"), "Invalid", true},
 		{status(401, metav1.StatusReasonUnauthorized, "who"), "Unauthorized", true},
 		{status(418, "", "teapot"), "Refused", true},
+		{status(500, "", "failed to create typed patch object (n/c; example.com/v1, Kind=Widget): "+
+			".spec.colour: field not declared in schema"), "Invalid", false},
+		{status(500, "", "failed to create manager for existing fields: .spec.colour: field not declared in schema"),
+			"Invalid", false},
 		{&foreignContentsError{[]string{"a", "b", "c", "d"}}, "NotEmpty", true},
 		{&deletingError{finalizers: []string{"example.com/slow"}}, "WaitingForFinalizers", false},
 		{fmt.Errorf("x: %w", target.ErrNotServed), "NotServed", false},

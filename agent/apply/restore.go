@@ -28,7 +28,7 @@ func (a *Applier) restore(
 	if len(t.policy.RetainFields) > 0 || t.record.Autoscaled {
 		on.ResourceVersion = live.Metadata.ResourceVersion
 	}
-	now, _, err := t.put(ctx, body, on)
+	now, err := t.put(ctx, body, on)
 	if err != nil {
 		return a.refusedUpdate(ctx, t, err)
 	}
@@ -62,7 +62,7 @@ func (a *Applier) reportDrift(
 		if err != nil {
 			return err
 		}
-		now, _, err := t.put(ctx, body,
+		now, err := t.put(ctx, body,
 			target.Applying{UID: t.record.UID, ResourceVersion: live.Metadata.ResourceVersion, Yield: true})
 		if err == nil {
 			a.record(t, now, t.record.Created)

@@ -141,7 +141,7 @@ func (a *Applier) storeAnew(ctx context.Context, t *task) error {
 		return err
 	}
 	if m.First != nil {
-		if _, _, err := t.put(ctx, m.First, target.Applying{UID: t.record.UID}); err != nil {
+		if _, err := t.put(ctx, m.First, target.Applying{UID: t.record.UID}); err != nil {
 			return fmt.Errorf("store in another version: %w", err)
 		}
 		return &laterError{storageSwitch}

@@ -30,6 +30,7 @@ type task struct {
 	stopped  bool            // it must not run, see Lease
 	exposed  *policy.Exposed // what it takes from the network of the site, where it does
 	left     []string        // webhooks that the site does not call, and why
+	altered  string          // what the target made of the last body that was put, see alteration
 }
 
 // decode reads what an entry says.
@@ -53,9 +54,13 @@ type policyError struct{ error }
 func (p *policyError) Unwrap() error { return p.error }
 
 // put applies a body. Every write of an object but its deletion and its release goes through here.
-func (t *task) put(ctx context.Context, body []byte, on target.Applying) (live *target.Object, made bool, err error) {
+func (t *task) put(ctx context.Context, body []byte, on target.Applying) (*target.Object, error) {
 	// gofail: var beforeTargetWrite struct{}
-	return t.writer.Apply(ctx, t.resource, t.at.Namespace, t.at.Name, body, on)
+	live, _, answer, err := t.writer.ApplyCompared(ctx, t.resource, t.at.Namespace, t.at.Name, body, on)
+	if err != nil {
+		return nil, err
+	}
+	return live, t.compare(body, answer)
 }
 
 // whole is the desired object in full. It is the caller's.

@@ -65,6 +65,7 @@ func (a *Applier) bring(
 	same := known && r.Applied == e.Hash && r.Variant == v.Hash
 	open, told := a.drifts.open(e.Key)
 	there := same && r.UID != "" && !(stopped && e.Key.Resource == "pods") && !a.pendingDeletes.has(e.Key, r.UID)
+	_, recheck := a.rechecks.LoadAndDelete(e.Key)
 	if there && told {
 		return nil // its report stays
 	}
@@ -73,7 +74,9 @@ func (a *Applier) bring(
 			return &laterError{wait}
 		}
 		a.Reports.Applied(e.Key, r, nil)
-		return nil
+		if !recheck {
+			return nil
+		}
 	}
 	t := &task{Entry: e, record: r, variant: v.Hash}
 	err := t.decode()
@@ -87,7 +90,7 @@ func (a *Applier) bring(
 		return a.stopPod(ctx, t)
 	}
 	if err == nil {
-		err = a.ensure(ctx, t, same)
+		err = a.ensure(ctx, t, same, recheck && !open)
 	}
 	if accountRefused(err) || terminating(err) {
 		if why := a.ending(ctx, t); why != nil {
@@ -108,7 +111,7 @@ func (a *Applier) bring(
 
 // ensure writes what has to be written: nothing for what went from the target and stays away, what
 // others changed, or the new version.
-func (a *Applier) ensure(ctx context.Context, t *task, same bool) (err error) {
+func (a *Applier) ensure(ctx context.Context, t *task, same, recheck bool) (err error) {
 	if t.record.Gone && (same || t.record.Finished && t.record.OriginUID == t.head.OriginUID()) {
 		return a.stayAway(t)
 	}
@@ -129,7 +132,10 @@ func (a *Applier) ensure(ctx context.Context, t *task, same bool) (err error) {
 	if err := a.provide(ctx, t); err != nil {
 		return err
 	}
-	if same && t.record.UID != "" {
+	switch {
+	case same && t.record.UID != "" && recheck:
+		return a.recheck(ctx, t)
+	case same && t.record.UID != "":
 		return a.drifted(ctx, t)
 	}
 	return a.write(ctx, t)
@@ -182,12 +188,12 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 		return err
 	}
 	on.UID, on.Yield = t.record.UID, !t.policy.restores()
-	live, _, err := t.put(ctx, body, on)
+	live, err := t.put(ctx, body, on)
 	if t.Key.Class() == store.ClassCRD && refusesVersions(err) {
 		if err := a.storeAnew(ctx, t); err != nil {
 			return err
 		}
-		live, _, err = t.put(ctx, body, target.Applying{UID: on.UID, Yield: on.Yield})
+		live, err = t.put(ctx, body, target.Applying{UID: on.UID, Yield: on.Yield})
 	}
 	if apierrors.IsInvalid(err) && t.madeAnew() {
 		return a.supersede(ctx, t, err)
@@ -215,7 +221,7 @@ func (a *Applier) create(ctx context.Context, t *task) error {
 		}
 		return a.adoptExisting(ctx, t)
 	}
-	live, _, err := t.put(ctx, t.Body, target.Applying{})
+	live, err := t.put(ctx, t.Body, target.Applying{})
 	if apierrors.IsConflict(err) {
 		return a.adoptExisting(ctx, t)
 	}
@@ -289,7 +295,10 @@ func (a *Applier) record(t *task, live *target.Object, created bool) {
 		ScalePath:  t.record.ScalePath,
 		Finished:   t.record.Finished && t.record.UID == live.Metadata.UID,
 		APIVersion: t.head.APIVersion, Kind: t.head.Kind, OriginUID: t.head.OriginUID(), Prefix: string(t.mapping),
-		Account: t.head.Metadata.Annotations[store.PodAPI],
+		Account: t.head.Metadata.Annotations[store.PodAPI], Altered: t.altered,
+	}
+	if r.Altered != "" && r.Altered != t.record.Altered {
+		a.Log.Info("the target does not keep all that was applied", "key", t.Key, "what", r.Altered)
 	}
 	if len(t.left) > 0 {
 		r.Applied = store.Hash{} // looked at again by the next start, which tells it again

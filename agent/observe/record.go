@@ -2,6 +2,7 @@ package observe
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,7 +34,9 @@ type record struct {
 	generation       int64      // of the source
 	targetGeneration int64      // that it has on the target
 	failure          *store.ReportError
+	altered          string             // what the target made of what was applied, see inventory.Record
 	below            *store.ReportError // why a target of the target, which is a relay, refuses it
+	belowAltered     string             // what a target of the target made of it
 	filled           *store.Filled
 	replicas         int64  // that a workload had then; 0 for other kinds
 	autoscaler       string // of the space, which decides about them
@@ -80,6 +83,7 @@ func (rec *record) applied(r inventory.Record) {
 	if rec.scalePath != r.ScalePath {
 		rec.scalePath, rec.revision = r.ScalePath, 0 // what it has there is read again
 	}
+	rec.altered = r.Altered
 	rec.varied, rec.autoscaler = r.Variant != (store.Hash{}), r.OwnAutoscaler
 }
 
@@ -95,6 +99,7 @@ func (o *Observer) observedLocked(k store.Key, rec *record, live *target.Object)
 	)
 	rec.going = live.Metadata.DeletionTimestamp != "" && !rec.finished // what has run to its end stays done
 	rec.status, rec.conditions, rec.below = nil, 0, refusedBelow(live)
+	rec.belowAltered = live.Metadata.Annotations[target.AnnotationAltered]
 	rec.filled, rec.replicas = filledIn(k, live), replicasIn(k, live, rec.scalePath)
 	told := k.Class() == store.ClassOther || k.IsCustomizer()
 	if told && len(live.Status) > 0 && !bytes.Equal(live.Status, []byte("{}")) {
@@ -182,6 +187,7 @@ func (o *Observer) renderLocked(k store.Key) ([]byte, int64, error) {
 		Generation: rec.generation,
 		Filled:     rec.allFilled(),
 		Varied:     rec.varied,
+		Altered:    cmp.Or(rec.altered, rec.belowAltered),
 		Error:      rec.error(),
 		At:         rec.at,
 	}

@@ -37,6 +37,18 @@ func (c *Client) Apply(
 	body []byte,
 	on Applying,
 ) (*Object, bool, error) {
+	o, created, _, err := c.ApplyCompared(ctx, r, namespace, name, body, on)
+	return o, created, err
+}
+
+// ApplyCompared is Apply that also returns the whole answer, for Compare.
+func (c *Client) ApplyCompared(
+	ctx context.Context,
+	r Resource,
+	namespace, name string,
+	body []byte,
+	on Applying,
+) (o *Object, created bool, answer []byte, err error) {
 	condition := map[string]string{}
 	switch {
 	case on.UID == "":
@@ -51,14 +63,20 @@ func (c *Client) Apply(
 	if on.Unmarked {
 		site = ""
 	}
-	body, err := withMetadata(body, condition, site)
+	body, err = withMetadata(body, condition, site)
 	if err != nil {
-		return nil, false, err
+		return nil, false, nil, err
 	}
 	query := url.Values{"fieldManager": {FieldManager}, "force": {strconv.FormatBool(!on.Yield)}}
-	o := &Object{}
-	code, err := c.call(ctx, http.MethodPatch, r.Path(namespace, name), query, applyType, body, o)
-	return o, code == http.StatusCreated, err
+	var raw json.RawMessage
+	code, err := c.call(ctx, http.MethodPatch, r.Path(namespace, name), query, applyType, body, &raw)
+	o = &Object{}
+	if err == nil {
+		if err = json.Unmarshal(raw, o); err != nil {
+			err = fmt.Errorf("decode what was applied of %s %s/%s: %w", r, namespace, name, err)
+		}
+	}
+	return o, code == http.StatusCreated, raw, err
 }
 
 // Would returns what the object with this UID would be after an apply, in full. Nothing changes.
@@ -69,14 +87,33 @@ func (c *Client) Would(
 	body []byte,
 	uid string,
 ) (map[string]any, error) {
-	body, err := withMetadata(body, map[string]string{"uid": uid}, "")
+	answer, err := c.WouldAnswer(ctx, r, namespace, name, body, uid)
+	if err != nil {
+		return nil, err
+	}
+	whole := map[string]any{}
+	if err := json.Unmarshal(answer, &whole); err != nil {
+		return nil, fmt.Errorf("decode what would be of %s %s/%s: %w", r, namespace, name, err)
+	}
+	return whole, nil
+}
+
+// WouldAnswer is Would that returns what the target has written, for Compare.
+func (c *Client) WouldAnswer(
+	ctx context.Context,
+	r Resource,
+	namespace, name string,
+	body []byte,
+	uid string,
+) (answer []byte, err error) {
+	body, err = withMetadata(body, map[string]string{"uid": uid}, "")
 	if err != nil {
 		return nil, err
 	}
 	query := url.Values{"fieldManager": {FieldManager}, "force": {"true"}, "dryRun": {"All"}}
-	whole := map[string]any{}
-	_, err = c.call(ctx, http.MethodPatch, r.Path(namespace, name), query, applyType, body, &whole)
-	return whole, err
+	var raw json.RawMessage
+	_, err = c.call(ctx, http.MethodPatch, r.Path(namespace, name), query, applyType, body, &raw)
+	return raw, err
 }
 
 // withMetadata sets fields of metadata, and the label of the site if it is known. Neither uid nor

@@ -41,6 +41,9 @@ const (
 	LabelSite = "skerry.dev/site"
 	// AnnotationRefused stands on an object of a relay while one of its own targets refuses it.
 	AnnotationRefused = "skerry.dev/refused"
+	// AnnotationAltered stands on an object of a relay while one of its own targets alters what is
+	// applied of it.
+	AnnotationAltered = "skerry.dev/altered"
 	// KeyPrefix begins the keys of all labels and annotations that an agent or its parent writes on a
 	// delivered object.
 	KeyPrefix = "skerry.dev/"

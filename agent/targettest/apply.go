@@ -117,6 +117,9 @@ func (s *Server) finishLocked(
 	owned ownership,
 	code int,
 ) {
+	if s.mutate != nil { // who owns what was decided before that, as in an API server
+		s.mutate(at.plural, next)
+	}
 	meta(next)["managedFields"] = owned.render()
 	old := s.objects[at]
 	changed := old == nil || !reflect.DeepEqual(clone(old), clone(next))

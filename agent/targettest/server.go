@@ -51,6 +51,7 @@ type Server struct {
 	reads    int
 	refuse   func(method, plural, name string) *Refusal
 	before   func(method, plural, name string)
+	mutate   func(plural string, object map[string]any)
 	handle   func(w http.ResponseWriter, r *http.Request) bool
 	down     bool
 	instead  *Refusal
@@ -157,6 +158,14 @@ func (s *Server) Before(f func(method, plural, name string)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.before = f
+}
+
+// Mutate sets a function that changes what is about to be stored by an apply or a patch, as mutating
+// admission does; nil changes nothing.
+func (s *Server) Mutate(f func(plural string, object map[string]any)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.mutate = f
 }
 
 // Handle sets a function that sees every request first, and may answer it in the API's place: what

@@ -182,6 +182,7 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	delete(annotations, v1alpha1.AnnotationDependents)
 	delete(annotations, v1alpha1.AnnotationRefused)
 	delete(annotations, v1alpha1.AnnotationUnreachable)
+	delete(annotations, v1alpha1.AnnotationAltered)
 	delete(annotations, v1alpha1.AnnotationPodAPIUsed)
 	delete(annotations, v1alpha1.AnnotationCustomizedBy)
 	delete(annotations, v1alpha1.AnnotationShares)

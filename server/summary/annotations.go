@@ -13,11 +13,11 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// annotations are the values of AnnotationRefused and AnnotationUnreachable. Objects without
+// annotations are the values of AnnotationRefused, AnnotationUnreachable and AnnotationAltered. Objects without
 // conditions of the center have them instead: ConfigMaps, Secrets, ServiceAccounts, and custom
 // resources whose status is the targets' alone. People read them, and a relay's agent reports a
 // refusal to the parent.
-type annotations struct{ refused, unreachable string }
+type annotations struct{ refused, unreachable, altered string }
 
 // annotated is an object that has such annotations, and what a patch of them needs.
 type annotated struct {
@@ -35,6 +35,7 @@ func (s *Summary) observeAnnotationsLocked(w store.Write) {
 	m := annotated{apiVersion: w.APIVersion}
 	m.refused = fields.String(notes, v1alpha1.AnnotationRefused)
 	m.unreachable = fields.String(notes, v1alpha1.AnnotationUnreachable)
+	m.altered = fields.String(notes, v1alpha1.AnnotationAltered)
 	m.uid = fields.String(meta, "uid")
 	if m.annotations == (annotations{}) {
 		delete(s.annotated, w.Key)
@@ -57,12 +58,12 @@ func (s *Summary) annotate(ctx context.Context, k store.Key, want annotations) e
 	if at, ok := s.cfg.Delivery.Located(k); ok {
 		m.apiVersion, m.uid = at.APIVersion, at.UID
 	}
-	notes := map[string]any{v1alpha1.AnnotationRefused: nil, v1alpha1.AnnotationUnreachable: nil}
-	if want.refused != "" {
-		notes[v1alpha1.AnnotationRefused] = want.refused
-	}
-	if want.unreachable != "" {
-		notes[v1alpha1.AnnotationUnreachable] = want.unreachable
+	notes := map[string]any{}
+	for name, value := range map[string]string{v1alpha1.AnnotationRefused: want.refused,
+		v1alpha1.AnnotationUnreachable: want.unreachable, v1alpha1.AnnotationAltered: want.altered} {
+		if notes[name] = nil; value != "" {
+			notes[name] = value
+		}
 	}
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{"uid": m.uid, "annotations": notes}})
 	if err != nil {

@@ -27,6 +27,7 @@ func bound(r *store.Report) {
 		}
 		e.Message = words(e.Message, maxMessage)
 	}
+	r.Altered = words(r.Altered, maxMessage)
 	if e := r.Event; e != nil {
 		e.Type, e.Reason, e.Component = words(e.Type, maxReason), words(e.Reason, 2*maxReason), words(e.Component, maxName)
 		e.Message = words(e.Message, maxMessage)

@@ -48,6 +48,9 @@
 // workloads whose pods name the object. What the center itself cannot send counts as refused by
 // all targets.
 //
+// What a target's admission took off an object or changed is the condition skerry.dev/Altered=True, or
+// the annotation skerry.dev/altered, and an Event. The object counts as applied.
+//
 // An outage of a target is shown after 20 s, by 100 objects a second, the youngest outage first.
 // Statuses stay as they are. The end of an outage takes back what was written.
 //

@@ -28,6 +28,7 @@ type polarities map[string]polarity
 var ours = polarities{
 	v1alpha1.ConditionObjectSynced: good, v1alpha1.ConditionObjectScheduled: good,
 	v1alpha1.ConditionObjectReachable: good, v1alpha1.ConditionObjectMoving: bad,
+	v1alpha1.ConditionObjectAltered: bad,
 }
 
 // customKinds are what kstatus reads of kinds that it does not know, and what placement.Judge and

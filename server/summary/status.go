@@ -84,7 +84,8 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	if err != nil {
 		return err
 	}
-	says := annotations{refused: s.refusalCondition(at, reports), unreachable: s.outageCondition(at)}
+	says := annotations{refused: s.refusalCondition(at, reports), unreachable: s.outageCondition(at),
+		altered: s.alteredCondition(at, reports)}
 	if takesConditions(k) && !theirs {
 		says = annotations{} // conditions say it
 	}

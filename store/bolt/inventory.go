@@ -52,6 +52,9 @@ type Record struct {
 	// Account is the ServiceAccount as which its pods use the API of their space; empty where they
 	// do not.
 	Account string `json:"account,omitempty"`
+	// Altered says, in words, what the target made of the fields that were applied last; empty where it
+	// has them all.
+	Altered string `json:"altered,omitempty"`
 }
 
 // Inventory is the list of what was applied to the target.

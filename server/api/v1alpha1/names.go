@@ -113,6 +113,10 @@ const (
 	// reason and message as JSON. Only the center writes it; a relay's agent reports it to the
 	// parent.
 	AnnotationRefused = "skerry.dev/refused"
+	// AnnotationAltered stands on an object of a kind without conditions while a target does not keep
+	// all that was applied of it: which fields its admission or schema took off or changed. Only the
+	// center writes it; a relay's agent reports it to the parent.
+	AnnotationAltered = "skerry.dev/altered"
 	// AnnotationUnreachable stands on an object of a kind without conditions while one of its
 	// targets is not heard of, or its cluster does not answer: since when, as RFC 3339. Only the
 	// center writes it.
@@ -176,6 +180,7 @@ func CenterAnnotations() []string {
 		AnnotationUnit,
 		AnnotationRefused,
 		AnnotationUnreachable,
+		AnnotationAltered,
 		AnnotationAllocated,
 		AnnotationSpaceAPI,
 		AnnotationPodAPIUsed,
@@ -271,6 +276,9 @@ const (
 	ConditionObjectMoving = "skerry.dev/Moving"
 	// ConditionObjectScheduled says of an object whether a target is found for it.
 	ConditionObjectScheduled = "skerry.dev/Scheduled"
+	// ConditionObjectAltered is True of an object while a target does not keep all that was applied of
+	// it: its admission or its schema took fields off, or changed them.
+	ConditionObjectAltered = "skerry.dev/Altered"
 	// ConditionObjectReachable is False while a target of the object is not heard of, or its
 	// cluster does not answer: the status is old then, not wrong.
 	ConditionObjectReachable = "skerry.dev/Reachable"

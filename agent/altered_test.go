@@ -1,0 +1,65 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+// What a site's admission takes off is written once, is told, stays told over a restart, and is told no
+// more once the site keeps it.
+func TestWhatASiteAltersIsTold(t *testing.T) { inBubble(t, whatASiteAltersIsTold) }
+
+func whatASiteAltersIsTold(t *testing.T) {
+	s := newSite(t)
+	strip := func(plural string, o map[string]any) {
+		if plural == "configmaps" {
+			o["data"] = map[string]any{"added": "x"}
+		}
+		if spec, _ := o["spec"].(map[string]any); plural == "deployments" && spec["replicas"] != nil {
+			spec["replicas"] = 1
+		}
+	}
+	s.api.Mutate(strip)
+	c, d, whole := configMap("default", "c", "ours"), deployment(1, "default", "web", 3), configMap("default", "d", "y")
+	s.desire(c, d)
+	s.settled()
+	<-s.observer.Ready()
+	said := func(name, want string) {
+		t.Helper()
+		k := c.Key
+		if name == "web" {
+			k = d.Key
+		}
+		eventually(t, name+" says "+want, func() bool {
+			r := s.report(k)
+			return r != nil && r.Error == nil && r.Applied != "" &&
+				(want == "" && r.Altered == "" || want != "" && strings.Contains(r.Altered, want))
+		})
+	}
+	said("c", "took off .data.value")
+	said("web", "changed .spec.replicas")
+	time.Sleep(time.Hour) // of the bubble: looked at again and again
+	if n := s.writesTo("c") + s.writesTo("web"); n != 2 {
+		t.Errorf("%d writes of two objects", n)
+	}
+	s.stop()
+	s.start(s.DataDir)
+	s.settled()
+	said("c", "took off .data.value")
+	if n := s.writesTo("c"); n != 1 {
+		t.Errorf("%d writes after a restart", n)
+	}
+	s.api.Mutate(nil)
+	time.Sleep(time.Hour)
+	said("c", "")
+	said("web", "")
+	if s.data("c")["value"] != "ours" || s.spec("web")["replicas"] != float64(3) {
+		t.Errorf("the site keeps everything, and has %v and %v", s.data("c"), s.spec("web")["replicas"])
+	}
+	s.desire(whole)
+	s.settled()
+	if r := s.report(whole.Key); r == nil || r.Altered != "" {
+		t.Errorf("report %+v", r)
+	}
+}
