@@ -47,6 +47,7 @@ type Server struct {
 	flaps      *flaps
 	renames    *renames
 	joins      sync.Mutex  // held while a site is let in
+	awaited    atomic.Bool // who comes back soon after the start of this center has come back
 	waited     atomic.Bool // this center has waited for the targets that were connected before it started
 
 	mu            sync.Mutex

@@ -40,6 +40,9 @@ const (
 	// welcomeBack is how long after its start a center waits for its targets before it calls them
 	// disconnected.
 	welcomeBack = 20 * time.Second
+	// welcomeSoon is how long after its start it says of them that they are silent. It says so of crowd
+	// targets at most: of more, most are about to come back, and a write of each would delay that.
+	welcomeSoon = 5 * time.Second
 )
 
 // revoked is why a site has no session, and gets none: the reason of its condition, and of what it
@@ -55,12 +58,19 @@ var (
 func (d *Server) runStatusWriter(ctx context.Context) {
 	absent := time.NewTimer(welcomeBack)
 	defer absent.Stop()
+	late := time.NewTimer(welcomeSoon)
+	defer late.Stop()
 	look := time.NewTicker(glance)
 	defer look.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-late.C:
+			d.awaited.Store(true)
+			if names := d.withoutSession(); len(names) <= crowd {
+				d.targets.touch(names...)
+			}
 		case <-absent.C:
 			d.waited.Store(true)
 			d.targets.touch(d.targets.names()...)
@@ -175,6 +185,17 @@ func (d *Server) touchOldest(of []*session, n int) {
 // older orders sessions by when their status was written.
 func older(a, b *session) int { return a.written.Compare(b.written) }
 
+// withoutSession are the targets that have no session.
+func (d *Server) withoutSession() (names []string) {
+	sessions := d.current()
+	for _, name := range d.targets.names() {
+		if sessions[name] == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 func (d *Server) current() map[string]*session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -212,6 +233,8 @@ func (d *Server) writeStatus(ctx context.Context, name string) error {
 		}
 		if left || d.waited.Load() || apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) == nil {
 			absent(st)
+		} else if d.awaited.Load() {
+			awaited(st)
 		}
 		d.setRefusedCondition(st)
 	}
@@ -362,6 +385,14 @@ func unkept(st *v1alpha1.SyncTarget, n int) {
 		fmt.Sprintf("%d reports of this site are not kept, because there are more of them, or they take more, "+
 			"than a site may have: the status of those objects is not shown. Look on the site for what makes so many or so "+
 			"large statuses, and remove it; what is left then comes by itself", n))
+}
+
+// awaited says of a target that was connected before this center started that it has not come back yet.
+func awaited(st *v1alpha1.SyncTarget) {
+	if apimeta.IsStatusConditionTrue(st.Status.Conditions, v1alpha1.ConditionConnected) {
+		set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, v1alpha1.ReasonSilent,
+			"the center was started, and the agent has not come back to it yet")
+	}
 }
 
 func absent(st *v1alpha1.SyncTarget) {

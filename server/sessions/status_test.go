@@ -211,7 +211,15 @@ func TestStatusOverARestart(t *testing.T) {
 		done := make(chan struct{})
 		go func() { server.runStatusWriter(ctx); close(done) }()
 		server.targets.touch("known", "new")
-		time.Sleep(welcomeBack - time.Second)
+		time.Sleep(welcomeSoon - time.Second)
+		if !says(api.status(t, "known"), v1alpha1.ConditionConnected, "True/SessionOpen") {
+			t.Errorf("at the start: %+v", api.status(t, "known"))
+		}
+		time.Sleep(2 * time.Second)
+		if !says(api.status(t, "known"), v1alpha1.ConditionConnected, "True/Silent") {
+			t.Errorf("a target that has not come back soon: %+v", api.status(t, "known"))
+		}
+		time.Sleep(welcomeBack - welcomeSoon - 2*time.Second)
 		if !says(api.status(t, "known"), v1alpha1.ConditionConnected, "True") ||
 			!says(api.status(t, "new"), v1alpha1.ConditionConnected, "False") {
 			t.Errorf("soon after the start: %+v, %+v", api.status(t, "known"), api.status(t, "new"))

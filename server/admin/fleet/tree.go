@@ -66,7 +66,7 @@ func (c Clock) node(t *v1alpha1.SyncTarget) *Node {
 	if len(problems) > 0 {
 		n.Reason = slices.MinFunc(problems, worse).Reason
 	}
-	if !connected(t) {
+	if _, silent := silence(t); silent || !connected(t) {
 		n.Since, n.Old = t.Status.LastSeen, t.Status.Relay
 	}
 	below := t.Status.Below

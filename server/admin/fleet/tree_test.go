@@ -21,9 +21,10 @@ func TestTree(t *testing.T) {
 			{Path: "bern", Since: metav1.NewTime(now.Add(-time.Minute))}}}
 	gone := site("us", now.Add(-2*time.Minute), "Connected=False/NoSession: x")
 	gone.Status.Relay, gone.Status.Below = true, &v1alpha1.SyncTargetBelow{Targets: &six, Connected: &six}
-	tree := Tree(snapshot(relay, site("oslo", now, "Connected=True/SessionOpen"), site("rome", time.Time{}), gone))
+	tree := Tree(snapshot(relay, site("oslo", now, "Connected=True/SessionOpen"), site("rome", time.Time{}),
+		site("sofia", now.Add(-20*time.Second), "Connected=True/Silent"), gone))
 	want := `NAME              KIND      STATE                       BELOW   SEEN
-center:7443       center    ok                          8/18    -
+center:7443       center    ok                          9/19    -
 ├─ eu             relay     trouble below (SitesHold)   6/8     now
 │  ├─ bern        site      not connected               -       60s ago
 │  ├─ fr          relay     ok                          -       now
@@ -33,6 +34,7 @@ center:7443       center    ok                          8/18    -
 │  └─ 3 sites more; all: skerry status --tree at this relay
 ├─ oslo           cluster   ok                          -       now
 ├─ rome           cluster   not joined                  -       never
+├─ sofia          cluster   silent (Silent)             -       20s ago
 └─ us             relay     not connected (NoSession)   ?/6     2m ago
    └─ 6 sites more; all: skerry status --tree at this relay`
 	if got := printed(t, tree.Page(Clock{Now: now})); got != want {
