@@ -216,7 +216,7 @@ func (o *Observer) Refused(k store.Key, originUID string, why store.ReportError)
 	if rec.originUID == "" {
 		rec.originUID = originUID
 	}
-	rec.failure = &why
+	rec.failure = &failure{why, originUID}
 	delete(o.debounce.keys, k)
 	o.publishLocked(k)
 }

@@ -33,7 +33,7 @@ type record struct {
 	hash             store.Hash // desired version that is applied
 	generation       int64      // of the source
 	targetGeneration int64      // that it has on the target
-	failure          *store.ReportError
+	failure          *failure
 	altered          string             // what the target made of what was applied, see inventory.Record
 	below            *store.ReportError // why a target of the target, which is a relay, refuses it
 	belowAltered     string             // what a target of the target made of it
@@ -50,6 +50,20 @@ type record struct {
 	at               int64      // Unix time in milliseconds
 	conditions       uint64     // see conditionsOf
 	told             news       // what was urgent in the report that was sent last
+}
+
+// failure is why an object is not as desired on the target. of is the UID of the source that the target
+// refuses, empty where that is the record's own.
+type failure struct {
+	store.ReportError
+	of string
+}
+
+func failureOf(why *store.ReportError) *failure {
+	if why == nil {
+		return nil
+	}
+	return &failure{ReportError: *why}
 }
 
 // maxReported bounds what is decompressed of one status or object.
@@ -114,7 +128,7 @@ func (o *Observer) observedLocked(k store.Key, rec *record, live *target.Object)
 // error is why the object is not as desired: on the target, else below it.
 func (rec *record) error() *store.ReportError {
 	if rec.failure != nil {
-		return rec.failure
+		return &rec.failure.ReportError
 	}
 	return rec.below
 }
@@ -181,6 +195,11 @@ func (o *Observer) renderLocked(k store.Key) ([]byte, int64, error) {
 	rec := o.records.Get(k)
 	if rec == nil {
 		return nil, 0, store.ErrGone
+	}
+	if f := rec.failure; f != nil && f.of != "" && f.of != rec.originUID {
+		// What the target has is of an earlier source, and says nothing of the one that it refuses.
+		body, err := json.Marshal(store.Report{OriginUID: f.of, Error: &f.ReportError, At: rec.at})
+		return body, 0, err
 	}
 	report := store.Report{
 		OriginUID:  rec.originUID,

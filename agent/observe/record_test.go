@@ -72,7 +72,7 @@ func TestWhatARelayRefusesBelowIsReported(t *testing.T) {
 	if e := rec.error(); e == nil || e.Reason != "QuotaExceeded" || e.Message != "oslo: exceeded quota" {
 		t.Errorf("reported as %+v", e)
 	}
-	rec.failure = &store.ReportError{Reason: "Forbidden"}
+	rec.failure = failureOf(&store.ReportError{Reason: "Forbidden"})
 	if rec.error().Reason != "Forbidden" {
 		t.Error("what the relay itself refuses goes first")
 	}

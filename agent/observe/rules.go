@@ -17,7 +17,7 @@ func (o *Observer) Ruled(k store.Key, r *variants.Report) {
 		return
 	}
 	rec := o.recordLocked(k)
-	rec.originUID, rec.generation, rec.hash, rec.failure = r.UID, r.Generation, r.Applied, r.Invalid
+	rec.originUID, rec.generation, rec.hash, rec.failure = r.UID, r.Generation, r.Applied, failureOf(r.Invalid)
 	rec.at = time.Now().UnixMilli()
 	rec.status = o.codec.Encode(nil, r.Status)
 	o.publishLocked(k)

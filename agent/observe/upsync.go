@@ -265,12 +265,12 @@ func (o *Observer) tellUpsyncLocked(rule *upsyncRule) {
 		rec.status, rec.at = o.codec.Encode(nil, status), time.Now().UnixMilli()
 	}
 	if !o.Clients.Relays() { // there it is an object, and its record is that of the object
-		rec.hash, rec.generation, rec.failure = rule.hash, rule.generation, rule.invalid
+		rec.hash, rec.generation, rec.failure = rule.hash, rule.generation, failureOf(rule.invalid)
 		if rule.parsed != nil {
 			rec.originUID = rule.parsed.UID
 		}
 		if err := o.forbidsUpsync(rule.key.Space); err != nil && rule.invalid == nil {
-			rec.failure = &store.ReportError{Reason: upsync.ReasonNotAllowed, Message: err.Error()}
+			rec.failure = failureOf(&store.ReportError{Reason: upsync.ReasonNotAllowed, Message: err.Error()})
 		}
 	}
 	o.holdLocked(rule.key)
