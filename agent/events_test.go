@@ -77,6 +77,8 @@ func warningsAboutWhatIsPlacedAreReported(t *testing.T) {
 		noon,
 		map[string]any{"source": map[string]any{"component": "skerry"}},
 	)
+	s.warn("e-relay", "Deployment", "web", s.uid("apps", "deployments", "default", "web"), "Failed", 5, noon,
+		map[string]any{"reportingComponent": "skerry"}) // a relay says at the Deployment what it shows at the Pod
 	s.warn("e1", "Pod", "web-1-a", pod, "Failed", 5, noon, nil)
 	eventually(t, "the warning is reported", func() bool { return len(s.events()) == 1 })
 	for k, e := range s.events() {

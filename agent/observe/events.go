@@ -45,9 +45,8 @@ const maxEarly = 200
 // observeEventLocked records an Event.
 func (o *Observer) observeEventLocked(live *target.Object) {
 	e, ok := live.Event()
-	if !ok || e.Type != "Warning" ||
-		e.Component == target.FieldManager { // what a relay says itself is in the status that it reports
-		return
+	if !ok || e.Type != "Warning" || e.Component == target.FieldManager || e.Reporter == target.FieldManager {
+		return // what a relay says itself is in the status that it reports, or about a mirror of its own
 	}
 	owner, ok := o.ownerOfLocked(e.About.UID)
 	if !ok {

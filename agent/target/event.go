@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 	"time"
@@ -27,8 +28,10 @@ type Event struct {
 	// About is what it is about, with the UID that it had.
 	About                            struct{ APIVersion, Kind, Namespace, Name, UID, FieldPath string }
 	Type, Reason, Message, Component string
-	Count                            int64
-	First, Last                      time.Time
+	// Reporter is the reporting component, which Component is where the source names none.
+	Reporter    string
+	Count       int64
+	First, Last time.Time
 }
 
 // Event reads an object that is an Event.
@@ -43,9 +46,8 @@ func (o *Object) Event() (Event, bool) {
 	e.Message = strings.TrimSpace(e.Message)
 	var source struct{ Component string }
 	read(o.Source, &source)
-	if read(o.ReportingComponent, &e.Component); source.Component != "" {
-		e.Component = source.Component
-	}
+	read(o.ReportingComponent, &e.Reporter)
+	e.Component = cmp.Or(source.Component, e.Reporter)
 	var series struct {
 		Count            int64
 		LastObservedTime time.Time

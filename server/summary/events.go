@@ -108,7 +108,7 @@ func eventObject(e placement.Event, k store.Key, now string) map[string]any {
 		"metadata":       map[string]any{"name": k.Name, "namespace": k.Namespace},
 		"involvedObject": about,
 		"type":           kind, "reason": e.Reason, "message": trim(e.Message, 1024),
-		"source": map[string]any{"component": "skerry"}, "reportingComponent": "skerry", "reportingInstance": "center",
+		"source": map[string]any{"component": "skerry"}, "reportingComponent": reporter, "reportingInstance": "center",
 		"firstTimestamp": now, "lastTimestamp": now, "count": int64(1),
 	}
 }

@@ -16,6 +16,7 @@ func (s *Summary) Reset(_ int64, all store.Listing) {
 	clear(s.unplaced)
 	s.mu.Unlock()
 	for w := range all.Objects(nil) {
+		s.foundEvent(w)
 		if s.observe(w) {
 			seen[w.Key] = struct{}{}
 		}

@@ -12,16 +12,18 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/events"
 )
 
 // reportedEvents are the Events that targets report. One that is shown goes by its time to live, as
-// Events do, or with its report: that a center forgets at a restart which Events it has shown costs
-// no more than that.
+// Events do, or with its report. A center that starts finds in the space which it has shown.
 type reportedEvents struct {
-	news  map[store.Key]map[string]bool // reported key -> targets that have something new to say
+	// news has the targets that may have something new to say, by the reported key. False is of what was
+	// shown before this center started: it is withdrawn where its report is gone, and else left.
+	news  map[store.Key]map[string]bool
 	shown map[reportedEvent][]store.Key // what the space shows of it
 }
 
@@ -41,11 +43,40 @@ func isEvent(k store.Key) bool { return k.Group == "" && k.Resource == "events" 
 func (s *Summary) eventReported(target string, k store.Key) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.reportedEvents.news[k] == nil {
-		s.reportedEvents.news[k] = map[string]bool{}
-	}
-	s.reportedEvents.news[k][target] = true
+	s.eventNewsLocked(reportedEvent{target, k}, true)
 }
+
+func (s *Summary) eventNewsLocked(of reportedEvent, news bool) {
+	if s.reportedEvents.news[of.key] == nil {
+		s.reportedEvents.news[of.key] = map[string]bool{}
+	}
+	s.reportedEvents.news[of.key][of.target] = news || s.reportedEvents.news[of.key][of.target]
+}
+
+// foundEvent takes over an Event of a snapshot that shows what a target reported.
+func (s *Summary) foundEvent(w store.Write) {
+	notes := fields.Map(fields.Map(w.Object, "metadata"), "annotations")
+	target, name := fields.String(notes, v1alpha1.AnnotationReportedFrom), fields.String(notes, annotationReportedEvent)
+	if !isEvent(w.Key) || target == "" || name == "" {
+		return
+	}
+	k := w.Key
+	k.Name = name
+	if of := fields.Map(w.Object, "involvedObject"); fields.String(of, "namespace") == "" {
+		k.Namespace = "" // of what has no namespace, shown in the namespace default
+	}
+	from := reportedEvent{target, k}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.reportedEvents.shown[from], w.Key) {
+		s.reportedEvents.shown[from] = append(s.reportedEvents.shown[from], w.Key)
+	}
+	s.eventNewsLocked(from, false)
+	s.queue.Add(k)
+}
+
+// annotationReportedEvent stands on an Event that shows what a target reported: its name in the report.
+const annotationReportedEvent = v1alpha1.AnnotationReported + "event"
 
 // publishEvent shows in the space what targets say of one Event.
 func (s *Summary) publishEvent(ctx context.Context, k store.Key) error {
@@ -55,15 +86,17 @@ func (s *Summary) publishEvent(ctx context.Context, k store.Key) error {
 	s.mu.Unlock()
 	var failed error
 	for _, target := range slices.Sorted(maps.Keys(news)) {
-		if err := s.publishEventOn(ctx, reportedEvent{target, k}); err != nil {
-			s.eventReported(target, k)
+		if err := s.publishEventOn(ctx, reportedEvent{target, k}, news[target]); err != nil {
+			s.mu.Lock()
+			s.eventNewsLocked(reportedEvent{target, k}, news[target])
+			s.mu.Unlock()
 			failed = errors.Join(failed, err)
 		}
 	}
 	return failed
 }
 
-func (s *Summary) publishEventOn(ctx context.Context, from reportedEvent) error {
+func (s *Summary) publishEventOn(ctx context.Context, from reportedEvent, news bool) error {
 	r, ok, err := s.report(from.target, from.key)
 	if err != nil {
 		return err
@@ -81,6 +114,9 @@ func (s *Summary) publishEventOn(ctx context.Context, from reportedEvent) error 
 	)
 	if !ok || owner.UID != r.OriginUID || !slices.Contains(owner.Targets, from.target) {
 		s.withdrawEvents(ctx, from)
+		return nil
+	}
+	if !news {
 		return nil
 	}
 	events, err := s.eventsFor(from, owner, r)
@@ -115,22 +151,13 @@ func (s *Summary) eventsFor(
 		if owner.Key.Namespace != "" {
 			about["namespace"] = owner.Key.Namespace
 		}
-		out[k] = targetEvent(k, about, from.target, message, component, r)
+		out[k] = targetEvent(k, about, from, message, component, r)
 	}
 	about := r.Event.About
 	if about == nil {
 		add(owner.Kind, owner.APIVersion, owner.Key.Name, owner.UID, r.Event.Message, r.Event.Component)
 		return out, nil
 	}
-	// The center says this one: a relay's agent passes on only what it is about.
-	add(
-		owner.Kind,
-		owner.APIVersion,
-		owner.Key.Name,
-		owner.UID,
-		about.Kind+" "+about.Name+" on "+from.target+": "+r.Event.Message,
-		"skerry",
-	)
 	mk := store.Key{
 		Space:     from.key.Space,
 		Group:     groupOf(about.APIVersion),
@@ -138,7 +165,20 @@ func (s *Summary) eventsFor(
 		Namespace: owner.Key.Namespace,
 		Name:      about.Name,
 	}
-	if mk.Resource == "" || len(owner.Targets) > mirrorTargets {
+	mirrored := mk.Resource != "" && len(owner.Targets) <= mirrorTargets
+	says := r.Event.Component
+	if mirrored {
+		says = reporter // a relay's agent passes on the Event at the mirror
+	}
+	add(
+		owner.Kind,
+		owner.APIVersion,
+		owner.Key.Name,
+		owner.UID,
+		about.Kind+" "+about.Name+" on "+from.target+": "+r.Event.Message,
+		says,
+	)
+	if !mirrored {
 		return out, nil
 	}
 	s.mu.Lock()
@@ -158,6 +198,9 @@ func (s *Summary) eventsFor(
 	}
 	return out, nil
 }
+
+// reporter is who reports what the center itself says of something.
+const reporter = "skerry"
 
 func mirroredResource(kind string) string {
 	switch kind {
@@ -187,14 +230,17 @@ func targetEventKey(from reportedEvent, kind, name string) store.Key {
 	return k
 }
 
-func targetEvent(k store.Key, about map[string]any, target, message, component string, r store.Report) map[string]any {
+func targetEvent(
+	k store.Key, about map[string]any, from reportedEvent, message, component string, r store.Report,
+) map[string]any {
+	target, name := from.target, from.key.Name
 	at := func(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 	return map[string]any{
 		"apiVersion": "v1", "kind": "Event",
 		"metadata": map[string]any{
 			"name":        k.Name,
 			"namespace":   k.Namespace,
-			"annotations": map[string]any{v1alpha1.AnnotationReportedFrom: target},
+			"annotations": map[string]any{v1alpha1.AnnotationReportedFrom: target, annotationReportedEvent: name},
 		},
 		"involvedObject": about,
 		"type":           r.Event.Type, "reason": r.Event.Reason, "message": trim(message, 1024),
