@@ -40,6 +40,9 @@
 // EndpointSlices name Pods as the space does. Endpoints are mirrors that join what all targets report
 // of a Service; they are made here, of its slices.
 //
+// A deletion that a target cannot carry out is an Event of the space, again and again while it is so
+// (leaving.go).
+//
 // Warnings of a target are Events of the space, at the Pod and at the placed object, with the
 // target as source.host. They go with their report, or by the time to live of Events.
 //

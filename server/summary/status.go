@@ -57,6 +57,9 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 			return err
 		}
 	}
+	if err := s.tellStuck(k); err != nil {
+		return err
+	}
 	at, ok := s.cfg.Delivery.Located(k)
 	if !ok {
 		if ends, err := s.end(ctx, k); ends {
