@@ -175,3 +175,22 @@ func since(t target, kind string, now time.Time) time.Time {
 	}
 	return now
 }
+
+// withoutSession are the targets that have no session.
+func (d *Server) withoutSession() (names []string) {
+	sessions := d.current()
+	for _, name := range d.targets.names() {
+		if sessions[name] == nil {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// awaited says of a target that was connected before this center started that it has not come back yet.
+func awaited(st *v1alpha1.SyncTarget) {
+	if apimeta.IsStatusConditionTrue(st.Status.Conditions, v1alpha1.ConditionConnected) {
+		set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, v1alpha1.ReasonSilent,
+			"the center was started, and the agent has not come back to it yet")
+	}
+}

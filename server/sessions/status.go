@@ -185,17 +185,6 @@ func (d *Server) touchOldest(of []*session, n int) {
 // older orders sessions by when their status was written.
 func older(a, b *session) int { return a.written.Compare(b.written) }
 
-// withoutSession are the targets that have no session.
-func (d *Server) withoutSession() (names []string) {
-	sessions := d.current()
-	for _, name := range d.targets.names() {
-		if sessions[name] == nil {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
 func (d *Server) current() map[string]*session {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -385,14 +374,6 @@ func unkept(st *v1alpha1.SyncTarget, n int) {
 		fmt.Sprintf("%d reports of this site are not kept, because there are more of them, or they take more, "+
 			"than a site may have: the status of those objects is not shown. Look on the site for what makes so many or so "+
 			"large statuses, and remove it; what is left then comes by itself", n))
-}
-
-// awaited says of a target that was connected before this center started that it has not come back yet.
-func awaited(st *v1alpha1.SyncTarget) {
-	if apimeta.IsStatusConditionTrue(st.Status.Conditions, v1alpha1.ConditionConnected) {
-		set(st, v1alpha1.ConditionConnected, metav1.ConditionTrue, v1alpha1.ReasonSilent,
-			"the center was started, and the agent has not come back to it yet")
-	}
 }
 
 func absent(st *v1alpha1.SyncTarget) {
