@@ -1,13 +1,19 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/netip"
+	"slices"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
 )
 
 // look brings everything up to date: what workloads name is kept, and what none names is removed.
@@ -15,7 +21,8 @@ func (g *Gateway) look(ctx context.Context) error {
 	named := g.named()
 	g.recheck()
 	var errs []error
-	for who, at := range named {
+	for _, who := range sorted(named) {
+		at := named[who]
 		if err := g.provide(ctx, who, at, false); err != nil {
 			errs = append(errs, err)
 		}
@@ -54,15 +61,23 @@ func (g *Gateway) sweep(ctx context.Context, named map[identity]string) error {
 	}
 	var errs []error
 	unused := g.unused(named)
-	for who, at := range unused {
+	for _, who := range sorted(unused) {
+		at := unused[who]
 		g.put(who, nil)
 		if err := g.remember(who, nil); err != nil {
 			errs = append(errs, err)
 		}
 		err := g.As(client, who.space, who.namespace).DropCredentials(ctx, at, who.name, !g.uses(at))
-		if err != nil {
+		switch {
+		case err == nil:
+		case apierrors.IsForbidden(err) && !g.has(who, at):
+			// With its Namespace the space has lost its rights there, and what was in it is gone or is left
+			// to others. The token is good for nothing any more.
+			g.Log.Debug("credentials are left where the space has no rights any more", "namespace", at, "err", err)
+		default:
 			g.put(who, &account{at: at, unread: true}) // it is tried again
-			errs = append(errs, fmt.Errorf("remove the credentials of ServiceAccount %s in namespace %s: %w", who.name, at, err))
+			errs = append(errs, fmt.Errorf("remove the credentials of ServiceAccount %s in namespace %s: %w; or delete "+
+				"the Secret %s there", who.name, at, err, store.PodAPISecret(who.name)))
 		}
 	}
 	if len(unused) > 0 && len(named) == 0 && len(errs) == 0 && !g.uses("") {
@@ -70,6 +85,19 @@ func (g *Gateway) sweep(ctx context.Context, named map[identity]string) error {
 		errs = append(errs, client.DropGateway(ctx))
 	}
 	return errors.Join(errs...)
+}
+
+// sorted has accounts in one order, so that equal failures are told in equal words.
+func sorted(of map[identity]string) []identity {
+	return slices.SortedFunc(maps.Keys(of), func(a, b identity) int {
+		return cmp.Or(cmp.Compare(a.space, b.space), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.name, b.name))
+	})
+}
+
+// has reports whether the namespace of an account is still its space's, under that name at the target.
+func (g *Gateway) has(who identity, at string) bool {
+	prefix, there := g.Inventory.Prefix(who.space, who.namespace)
+	return there && target.Mapping(prefix).There(who.namespace) == at
 }
 
 // adoptNow takes over what an earlier run has kept, and reports whether it has.
@@ -96,8 +124,7 @@ func (g *Gateway) adopt(ctx context.Context, client *target.Client) error {
 	}
 	for _, k := range kept {
 		who := identity{k.Space, k.SpaceNamespace, k.Account}
-		prefix, there := g.Inventory.Prefix(k.Space, k.SpaceNamespace)
-		if there && target.Mapping(prefix).There(k.SpaceNamespace) == k.Namespace && g.account(who) == nil {
+		if g.has(who, k.Namespace) && g.account(who) == nil {
 			g.put(who, &account{at: k.Namespace, seen: time.Now(), unread: true})
 		}
 	}
