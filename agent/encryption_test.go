@@ -109,7 +109,9 @@ func TestALaterSpaceOfTheSameNameInheritsNothing(t *testing.T) {
 	s.reported(spaceNamespace("shop", "u1", "app"), "NamespaceTaken")
 }
 
-func TestKindsOfTheSiteAreTheSites(t *testing.T) {
+func TestKindsOfTheSiteAreTheSites(t *testing.T) { inBubble(t, kindsOfTheSiteAreTheSites) }
+
+func kindsOfTheSiteAreTheSites(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.api.Put(
 		"apiextensions.k8s.io/v1",

@@ -37,6 +37,10 @@ const (
 	slowLimit = 2 * time.Minute
 )
 
+// onItsWay is after how many failures it is said that something is missing which a busy link or site may
+// be about to bring: after about ten seconds.
+const onItsWay = 8
+
 // classify turns an error into a failure. Refusals are reported at once; what may pass by itself,
 // after some tries.
 func classify(err error) failure {
@@ -69,11 +73,11 @@ func classify(err error) failure {
 		return refusal.says("NotEmpty", err)
 	case errors.As(err, &taken):
 		return refusal.says("AlreadyExists", err)
-	case errors.As(err, &site) && site.Reason != policy.ReasonKind && site.Reason != policy.ReasonServiceAccount:
-		return refusal.says(site.Reason, err)
-	case errors.As(err, &site): // what it lacks may be on its way
-		passing.limit = slowLimit
+	case errors.As(err, &site) && site.Passing:
+		passing.patience, passing.limit = onItsWay, slowLimit
 		return passing.says(site.Reason, err)
+	case errors.As(err, &site):
+		return refusal.says(site.Reason, err)
 	case errors.Is(err, errNoNamespace):
 		return passing.says("NamespaceMissing", err)
 	case errors.As(err, &fields):
@@ -96,7 +100,7 @@ func classify(err error) failure {
 	case apierrors.IsForbidden(err):
 		return refusal.says("Forbidden", err)
 	case notInSchema(err): // a definition that has the field may have come a moment ago
-		passing.limit = slowLimit
+		passing.patience, passing.limit = onItsWay, slowLimit
 		return passing.says("Invalid", err)
 	case apierrors.IsInvalid(err),
 		apierrors.IsBadRequest(err),

@@ -11,6 +11,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 )
 
@@ -39,6 +40,8 @@ func TestClassify(t *testing.T) {
 			".spec.colour: field not declared in schema"), "Invalid", false},
 		{status(500, "", "failed to create manager for existing fields: .spec.colour: field not declared in schema"),
 			"Invalid", false},
+		{&policy.Refusal{Reason: policy.ReasonKind}, "KindNotAllowed", true},
+		{&policy.Refusal{Reason: policy.ReasonServiceAccount, Passing: true}, "ServiceAccountNotAllowed", false},
 		{&foreignContentsError{[]string{"a", "b", "c", "d"}}, "NotEmpty", true},
 		{&deletingError{finalizers: []string{"example.com/slow"}}, "WaitingForFinalizers", false},
 		{fmt.Errorf("x: %w", target.ErrNotServed), "NotServed", false},

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"skerry.dev/skerry/tunnel"
 )
 
 // workloads are the kinds of Kubernetes that act inside of a namespace alone. They travel unless
@@ -51,7 +53,11 @@ func (p *Policy) Kind(group, resource string, defined bool) error {
 	case workloads[name], name == ingressClasses, defined, matches(name, p.site.Kinds):
 		return nil
 	}
-	return refuse(ReasonKind, "kinds", "["+name+"]", "%s acts on the cluster of the site, or belongs to it", name)
+	refusal := refuse(ReasonKind, "kinds", "["+name+"]", "%s acts on the cluster of the site, or belongs to it", name)
+	if !tunnel.BuiltInGroup(group) {
+		return refusal.passing() // its definition may be on its way
+	}
+	return refusal
 }
 
 // Workload reports whether a kind of Kubernetes travels by default.
@@ -105,7 +111,7 @@ func (p *Policy) Definition(group string, annotations map[string]string, served 
 		"",
 		"the API group %q is one of Kubernetes, and the cluster serves it itself",
 		group,
-	)
+	).passing() // another definition of the group may have come from a space this moment
 }
 
 // DefinitionOf refuses the definition of a kind that the site denies.

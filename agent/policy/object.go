@@ -130,7 +130,7 @@ func (p *Policy) checkAccount(spec *podSpec, namespace string, names func(string
 		}
 		full := fmt.Sprintf("%s/%s", namespace, name)
 		return refuse(ReasonServiceAccount, "serviceAccounts", "["+full+"]",
-			"the Pods name ServiceAccount %q, which did not come from the space", name)
+			"the Pods name ServiceAccount %q, which did not come from the space", name).passing()
 	}
 	return nil
 }

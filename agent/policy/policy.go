@@ -17,6 +17,9 @@ type Refusal struct {
 	Reason string
 	// Message says what is refused, and what switch allows it.
 	Message string
+	// Passing: what the object lacks may be on its way, or the site is about to know it. It is not said
+	// before that had time to come.
+	Passing bool
 }
 
 // Error is the message.
@@ -54,7 +57,13 @@ func refuse(reason, key, value, format string, args ...any) *Refusal {
 			message += ", or with much else by policy: " + string(Trusted)
 		}
 	}
-	return &Refusal{reason, message}
+	return &Refusal{Reason: reason, Message: message}
+}
+
+// passing says of a refusal that it may pass by itself.
+func (r *Refusal) passing() *Refusal {
+	r.Passing = true
+	return r
 }
 
 // Policy decides for one site. It is immutable.

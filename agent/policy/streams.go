@@ -103,8 +103,8 @@ func (p *Policy) Stream(name, space, site string) error {
 	switch w := p.ways[name]; {
 	case !w.site(space):
 		return &Refusal{
-			ReasonStream,
-			fmt.Sprintf(
+			Reason: ReasonStream,
+			Message: fmt.Sprintf(
 				"site %s does not allow this to space %s; its admin can by %s=%s=true, "+
 					"or by allow: {%s: [%s=true]} in the agent's configuration",
 				site, space, flags[name], space, name, space,
@@ -112,8 +112,8 @@ func (p *Policy) Stream(name, space, site string) error {
 		}
 	case off(w.allowed):
 		return &Refusal{
-			ReasonStream,
-			fmt.Sprintf(
+			Reason: ReasonStream,
+			Message: fmt.Sprintf(
 				"spec.allow.%s of SyncTarget %s is false, for space %s and all others; the center's admin can change that",
 				name, site, space,
 			),
