@@ -71,6 +71,9 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 		if err := s.clearStatus(ctx, k); err != nil {
 			return err
 		}
+		if err := s.conditionOfDefinition(ctx, placement.Located{Key: k}, ""); err != nil {
+			return err
+		}
 		return s.annotate(ctx, k, annotations{})
 	}
 	if rest := s.pacing.wait(k, len(at.Targets)); rest > 0 {
@@ -91,6 +94,9 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 		altered: s.alteredCondition(at, reports)}
 	if takesConditions(k) && !theirs {
 		says = annotations{} // conditions say it
+	}
+	if err := s.conditionOfDefinition(ctx, at, says.refused); err != nil {
+		return err
 	}
 	if err := s.annotate(ctx, k, says); err != nil {
 		return err
