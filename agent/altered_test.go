@@ -63,3 +63,25 @@ func whatASiteAltersIsTold(t *testing.T) {
 		t.Errorf("report %+v", r)
 	}
 }
+
+// What a relay says that its own targets alter is reported to its parent.
+func TestWhatIsAlteredBelowARelayIsReported(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newSite(t)
+		c := configMap("default", "c", "ours")
+		s.desire(c)
+		s.settled()
+		<-s.observer.Ready()
+		says := func(text any, want string) {
+			t.Helper()
+			s.api.PutAs("center", "", "v1", "ConfigMap", "default", "c",
+				map[string]any{"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/altered": text}}})
+			eventually(t, "it is reported", func() bool {
+				r := s.report(c.Key)
+				return r != nil && r.Altered == want && r.Error == nil && r.Applied != ""
+			})
+		}
+		says("oslo: took off .data.value", "oslo: took off .data.value")
+		says("", "")
+	})
+}
