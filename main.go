@@ -171,7 +171,8 @@ func centerCommand() *cli.Command {
 			text("authentication-config", "", "file with a Kubernetes AuthenticationConfiguration: OIDC providers of "+
 				"people; empty means none"),
 			&cli.StringSliceFlag{Name: "advertise", Usage: "further host names and addresses that the center " +
-				"is reached by", EnvVars: env("advertise")}),
+				"is reached by; the first one stands in kubeconfigs and join commands; one that is left out later " +
+				"stays in the certificate until skerry ca forget", EnvVars: env("advertise")}),
 		Action: func(c *cli.Context) error {
 			log, err := logger(c)
 			if err != nil {

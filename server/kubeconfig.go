@@ -5,8 +5,8 @@ import (
 	"crypto/x509"
 	"fmt"
 	"net"
-	"net/netip"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,17 +24,32 @@ import (
 // AdminKubeconfig is the path of the admin's kubeconfig, mode 0600, whose current context is root.
 func (s *Server) AdminKubeconfig() string { return filepath.Join(s.cfg.DataDir, doctor.KubeconfigFile) }
 
-// localCluster is the center as this machine reaches it. A host name that --advertise gives may not
-// resolve here, or not yet. A center that listens on all addresses is therefore reached by the
-// loopback, and the name is what its certificate is checked for. Package admin takes the address for
-// other machines from that name.
-func (s *Server) localCluster() *clientcmdapi.Cluster {
+// localCluster is the center as this machine reaches it: where it listens, which is the loopback for
+// one that listens on all addresses. What --advertise gives may not lead here, or not yet. It is what
+// the certificate is checked for, and package admin takes the address for other machines from it.
+func (s *Server) localCluster() (*clientcmdapi.Cluster, error) {
 	c := &clientcmdapi.Cluster{Server: s.url, CertificateAuthorityData: s.keys.Bundle()}
 	host, _, err := net.SplitHostPort(strings.TrimPrefix(s.url, "https://"))
-	if _, notAddress := netip.ParseAddr(host); err == nil && notAddress != nil {
-		c.Server, c.TLSServerName = "https://"+s.local, host
+	if local := "https://" + s.local; err == nil && local != s.url {
+		c.Server, c.TLSServerName = local, host
+		return c, admin.LocalAddress(c)
 	}
-	return c
+	return c, nil
+}
+
+// advertise tells the keys by which names the center is reached. Those that kubeconfigs and join
+// commands carry are kept: what is advertised and, unless other replicas have addresses of their own,
+// the best one.
+func (s *Server) advertise(names []string) {
+	lasting := slices.Clone(s.cfg.Advertise)
+	if !s.store.Shared() && !slices.Contains(lasting, names[0]) {
+		lasting = append(lasting, names[0])
+	}
+	s.keys.Advertise(names, lasting)
+	if former := s.keys.FormerNames(); len(former) > 0 {
+		s.cfg.Log.Warn("the certificate keeps names that are no longer advertised; see skerry ca status, and take one "+
+			"off with skerry ca forget", "names", former)
+	}
 }
 
 // loopback is where this machine reaches a center that listens on all addresses.
@@ -66,7 +81,10 @@ func (s *Server) writeAdminKubeconfig() error {
 		config = clientcmdapi.NewConfig()
 		config.CurrentContext = name
 	}
-	local := s.localCluster()
+	local, err := s.localCluster()
+	if err != nil {
+		return err
+	}
 	config.Clusters[name] = local
 	for _, space := range config.Clusters {
 		if strings.HasPrefix(space.Server, local.Server+"/") {

@@ -71,8 +71,8 @@ type Config struct {
 	// Listen is HOST:PORT: TCP for the kube API, enrolment and agents without UDP, UDP for all
 	// other agents.
 	Listen string
-	// Advertise are further host names and addresses that the center is reached by; they go into
-	// its certificate.
+	// Advertise are further host names and addresses that the center is reached by. They go into its
+	// certificate, and stay there until an admin takes them off.
 	Advertise []string
 	// CertificateLife is how long agents' certificates live; 0 means DefaultCertificateLife.
 	CertificateLife time.Duration
@@ -211,6 +211,7 @@ func New(cfg Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("issue the server's certificate: %w", err)
 	}
+	s.advertise(names)
 	if s.store.Shared() {
 		address, err := replicaAddress(cfg.ReplicaAddress, tcp.Addr())
 		if err != nil {

@@ -41,6 +41,19 @@ func (a sharedAuthorities) Switch() error { return a.step(a.PKI.Switch) }
 // Retire implements sessions.Authorities.
 func (a sharedAuthorities) Retire() error { return a.step(a.PKI.Retire) }
 
+// KeepNames implements sessions.Authorities.
+func (a sharedAuthorities) KeepNames() error {
+	if a.PKI.NamesKept() {
+		return nil
+	}
+	return a.step(a.PKI.KeepNames)
+}
+
+// ForgetNames implements sessions.Authorities.
+func (a sharedAuthorities) ForgetNames(names ...string) error {
+	return a.step(func() error { return a.PKI.ForgetNames(names...) })
+}
+
 // step makes a step here and in the datastore, or in neither. What is signed meanwhile is signed
 // with keys that are trusted in either case.
 func (a sharedAuthorities) step(do func() error) error {

@@ -59,18 +59,16 @@ func otherwise(err error) string {
 }
 
 // reachedBy lists HOST:PORT addresses that the center is reached by, the best one for other
-// machines first. One that listens on all addresses, and was not told how it is reached, is reached
-// by the address of the machine's default route.
+// machines first: what it advertises, then where it listens. One that listens on all addresses is
+// reached by that of the machine's default route.
 func reachedBy(bound net.Addr, cfg Config) []string {
 	host, port, _ := net.SplitHostPort(bound.String())
-	var hosts []string
+	hosts := slices.Clone(cfg.Advertise)
 	if unspecified(bound) {
-		hosts = append(hosts, cfg.Advertise...)
-		if host = routeAddress(bound); host != "" {
-			hosts = append(hosts, host)
-		}
-	} else {
-		hosts = append(append(hosts, host), cfg.Advertise...)
+		host = routeAddress(bound)
+	}
+	if host != "" {
+		hosts = append(hosts, host)
 	}
 	hosts = append(hosts, "127.0.0.1", "localhost", "::1")
 	if name, err := os.Hostname(); err == nil {

@@ -67,6 +67,8 @@ type Hello struct {
 	// Instance differs for each run of the agent. So two agents that run with one identity are told
 	// apart.
 	Instance string `json:"instance,omitempty"`
+	// Dialled is the HOST:PORT of the parent by which the child was told to reach it.
+	Dialled string `json:"dialled,omitempty"`
 	// Clock is the child's time.
 	Clock time.Time `json:"clock"`
 	// ServeChild fills in Dictionary and Credentials.

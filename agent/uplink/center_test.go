@@ -35,6 +35,7 @@ type center struct {
 	current  context.CancelCauseFunc
 	over     chan struct{}
 	way      string // the transport of the session
+	dialled  string // what the site was told to dial
 	from     net.Addr
 	sessions []string // transports, in order
 	asking   *asking  // the session; nil while there is none
@@ -108,8 +109,9 @@ func (c *center) serve(ctx context.Context, conn tunnel.Conn) {
 	cfg := tunneltest.Parent{
 		OnWanted:       func(w tunnel.Wanted) { c.links.Bring(&asking{conn, orders}, w) },
 		OnNotConnected: func(n tunnel.NotConnected) { c.links.NotConnected(conn.Peer(), n) },
-		OnAdmit: func(context.Context, tunnel.Identity, tunnel.Hello) (tunnel.Admission, error) {
+		OnAdmit: func(_ context.Context, _ tunnel.Identity, hello tunnel.Hello) (tunnel.Admission, error) {
 			c.mu.Lock()
+			c.dialled = hello.Dialled
 			old, ended, refuse := c.current, c.over, c.refuse
 			if refuse != nil {
 				c.mu.Unlock()

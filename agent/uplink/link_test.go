@@ -152,6 +152,11 @@ func TestBlockedUDP(t *testing.T) {
 		within(t, 10*time.Second, "a session over TCP", func() bool { return c.transport() == "tcp" }),
 	)
 	c.place(t, s, time.Minute)
+	c.mu.Lock()
+	if c.dialled != c.address {
+		t.Errorf("the site says that it dials %q, not %s", c.dialled, c.address)
+	}
+	c.mu.Unlock()
 	c.relay.Set(tunneltest.Faults{})
 	stop := make(chan struct{})
 	var longest time.Duration

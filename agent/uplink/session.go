@@ -37,7 +37,7 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 		end:      cancel,
 	}
 	hello := u.Hello(ctx)
-	hello.Instance = u.instance
+	hello.Instance, hello.Dialled = u.instance, way.Parent
 	cfg := tunnel.ChildConfig{
 		Hello: hello, Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
 		Renewal: u.renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, OnNarrow: u.OnNarrow,

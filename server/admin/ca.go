@@ -55,7 +55,7 @@ func CACommand() *cli.Command {
 	}
 	return &cli.Command{
 		Name:  "ca",
-		Usage: "look at and rotate the center's certificate authorities",
+		Usage: "look at and rotate the center's certificate authorities, and the names in its certificate",
 		Subcommands: []*cli.Command{
 			{
 				Name:   "status",
@@ -79,6 +79,16 @@ func CACommand() *cli.Command {
 					},
 					&cli.BoolFlag{Name: "dry-run", Usage: "say what would be asked for, change nothing"},
 				),
+			},
+			{
+				Name:      "forget",
+				Usage:     "take a name that is no longer advertised off the center's certificate",
+				ArgsUsage: "NAME...",
+				Action: func(c *cli.Context) error {
+					return ForgetNames(c.Context, CAOptions{Kubeconfig: c.String("kubeconfig"), DryRun: c.Bool("dry-run"),
+						Out: c.App.Writer}, c.Args().Slice())
+				},
+				Flags: ClientFlags(&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"}),
 			},
 		},
 	}

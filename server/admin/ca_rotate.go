@@ -2,13 +2,10 @@ package admin
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
@@ -20,24 +17,21 @@ func RotateCA(ctx context.Context, o CAOptions) error {
 	if err != nil {
 		return err
 	}
-	for range attempts {
-		a, err := c.authorities(ctx)
-		if err != nil {
+	var a *authorities
+	var request v1alpha1.AuthoritiesRequest
+	err = retryConflict(func() (err error) {
+		if a, err = c.authorities(ctx); err != nil {
 			return err
 		}
-		request, err := o.request(a)
-		if err != nil {
+		if request, err = o.request(a); err != nil {
 			return err
 		}
-		err = c.ask(ctx, a, request, o.DryRun)
-		if apierrors.IsConflict(err) {
-			continue
-		} else if err != nil {
-			return fmt.Errorf("ask the center to rotate its authorities: %w", err)
-		}
-		return o.asked(a, request)
+		return c.patchAuthorities(ctx, a, v1alpha1.AuthoritiesRequestKey, request, o.DryRun)
+	})
+	if err != nil {
+		return err
 	}
-	return fmt.Errorf("the request was changed by others again and again; try again")
+	return o.asked(a, request)
 }
 
 // request is what to ask for: the next generation, or the one that is under way.
@@ -66,36 +60,6 @@ func (o CAOptions) request(a *authorities) (v1alpha1.AuthoritiesRequest, error) 
 		r.Force = a.status.Phase
 	}
 	return r, nil
-}
-
-func (c *center) ask(ctx context.Context, a *authorities, r v1alpha1.AuthoritiesRequest, dryRun bool) error {
-	text, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	patch, err := json.Marshal(
-		map[string]any{"metadata": map[string]any{"resourceVersion": a.object.GetResourceVersion()},
-			"data": map[string]any{v1alpha1.AuthoritiesRequestKey: string(text)}},
-	)
-	if err != nil {
-		return err
-	}
-	options := metav1.PatchOptions{}
-	if dryRun {
-		options.DryRun = []string{metav1.DryRunAll}
-	}
-	_, err = c.root.Resource(
-		configMaps,
-	).Namespace(
-		v1alpha1.AuthoritiesNamespace,
-	).Patch(
-		ctx,
-		v1alpha1.AuthoritiesName,
-		types.MergePatchType,
-		patch,
-		options,
-	)
-	return err
 }
 
 func (o CAOptions) asked(a *authorities, r v1alpha1.AuthoritiesRequest) error {

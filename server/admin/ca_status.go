@@ -10,6 +10,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"skerry.dev/skerry/server/admin/fleet"
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
@@ -47,6 +48,11 @@ func (o CAOptions) print(s v1alpha1.AuthoritiesStatus) error {
 	)
 	if err := w.Flush(); err != nil {
 		return err
+	}
+	if text := fleet.FormerNames(s.FormerNames); text != "" {
+		if _, err := fmt.Fprintln(o.Out, text); err != nil {
+			return err
+		}
 	}
 	return explainPhase(o.Out, s)
 }

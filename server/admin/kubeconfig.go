@@ -20,6 +20,7 @@ func (c *center) forUser(space, at, ns, user string, shows *clientcmdapi.AuthInf
 	cluster := c.file.Clusters[current.Cluster].DeepCopy()
 	cluster.TLSServerName = publicName(cluster) // before its address is another one
 	cluster.Server = urlAt(c.publicURL(space), at)
+	delete(cluster.Extensions, localExtension)
 	name, out := contextAt(space, at), clientcmdapi.NewConfig()
 	out.Clusters[name] = cluster
 	out.AuthInfos[user] = shows
@@ -34,7 +35,7 @@ func (c *center) forUser(space, at, ns, user string, shows *clientcmdapi.AuthInf
 // publicName is the tls-server-name for other machines: that of the cluster, if its address is also
 // theirs.
 func publicName(cluster *clientcmdapi.Cluster) string {
-	if _, local := advertised(cluster.Server, cluster.TLSServerName); local {
+	if _, local := advertised(cluster.Server, cluster.TLSServerName, saysLocal(cluster)); local {
 		return ""
 	}
 	return cluster.TLSServerName

@@ -189,6 +189,10 @@ func TestNamesOfCenters(t *testing.T) {
 
 // The address for other machines is the advertised one; nothing else is changed.
 func TestAdvertised(t *testing.T) {
+	if got, ok := advertised("https://10.1.1.1:7443", "center.example.com", true); !ok ||
+		got != "https://center.example.com:7443" {
+		t.Errorf("the one address of a center: %q", got)
+	}
 	for _, c := range []struct{ server, name, want string }{
 		{"https://127.0.0.1:7443", "center.example.com", "https://center.example.com:7443"},
 		{"https://127.0.0.1:7443/clusters/shop", "10.0.0.1", "https://10.0.0.1:7443/clusters/shop"},
@@ -197,7 +201,7 @@ func TestAdvertised(t *testing.T) {
 		{"https://10.1.1.1:7443", "center.example.com", ""},
 		{"https://proxy.example.com:7443", "center.example.com", ""},
 	} {
-		if got, ok := advertised(c.server, c.name); got != c.want || ok != (c.want != "") {
+		if got, ok := advertised(c.server, c.name, false); got != c.want || ok != (c.want != "") {
 			t.Errorf("%s for %s: %q", c.server, c.name, got)
 		}
 	}

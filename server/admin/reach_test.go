@@ -29,11 +29,16 @@ func TestLoopbackIsLeft(t *testing.T) {
 		{"something else", "https://127.0.0.1:" + port(other), "example.com", "https://example.com:" + port(other),
 			"https://example.com:" + port(other)},
 		{"nothing", "https://127.0.0.1:1", "10.0.0.1", "https://10.0.0.1:1", "https://10.0.0.1:1"},
+		{"nothing at the one address of a center", "https://[::2]:1", "example.com", "https://example.com:1",
+			"https://example.com:1"},
 		{"no name", "https://127.0.0.1:1", "", "https://127.0.0.1:1", "https://127.0.0.1:1"},
 	} {
 		config := oneContext("root", c.server)
-		config.Clusters["root"] = &clientcmdapi.Cluster{Server: c.server, TLSServerName: c.name,
-			CertificateAuthorityData: ca}
+		cluster := &clientcmdapi.Cluster{Server: c.server, TLSServerName: c.name, CertificateAuthorityData: ca}
+		if err := LocalAddress(cluster); err != nil {
+			t.Fatal(err)
+		}
+		config.Clusters["root"] = cluster
 		path := filepath.Join(t.TempDir(), "kubeconfig")
 		write(t, path, config)
 		got, err := open(path)

@@ -155,6 +155,9 @@ func (w *statusWriter) beside(ctx context.Context, s *fleet.Snapshot) (err error
 		s.Ended, err = w.center.endedMoves(ctx, w.Space)
 	} else if w.Site == "" && (table || w.View != "") {
 		s.Wrong, err = w.center.wrong(ctx, s.Clock, w.View == ProblemView)
+		if a, unknown := w.center.authorities(ctx); unknown == nil {
+			s.Former = a.status.FormerNames
+		}
 	}
 	return err
 }

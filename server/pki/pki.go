@@ -50,6 +50,8 @@ type PKI struct {
 	state   state
 	trusted trusted
 	told    told // of trusted
+	// hosts and lasting are the names of Advertise.
+	hosts, lasting []string
 }
 
 // told is what everybody is told of the authorities. It is asked for at every session and every

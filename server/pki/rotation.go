@@ -28,6 +28,8 @@ type state struct {
 	Old     int64 `json:"old,omitempty"`
 	// Since is when it became so.
 	Since time.Time `json:"since"`
+	// Names are those that the center's certificate has until somebody takes them off.
+	Names []string `json:"names,omitempty"`
 }
 
 // StateFile is the file of the directory that says which generations of keys count.
@@ -71,11 +73,15 @@ func (s state) phase() v1alpha1.AuthoritiesPhase {
 func (p *PKI) Authorities() v1alpha1.AuthoritiesStatus {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	var former []v1alpha1.FormerName
+	for _, name := range p.formerLocked() {
+		former = append(former, v1alpha1.FormerName{Name: name})
+	}
 	return v1alpha1.AuthoritiesStatus{
 		Phase: p.state.phase(), Generation: p.state.Current, Since: metav1.NewTime(
 			p.state.Since,
 		), Until: metav1.NewTime(p.trusted.current.server.cert.NotAfter),
-		Bundle: p.told.name, Authority: p.told.authority,
+		Bundle: p.told.name, Authority: p.told.authority, FormerNames: former,
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"net"
+	"slices"
 	"sync"
 	"time"
 )
@@ -18,12 +19,13 @@ type Serving struct {
 	pki   *PKI
 	hosts []string
 
-	mu   sync.Mutex
-	cert *tls.Certificate
-	of   trusted // what it was issued for
+	mu     sync.Mutex
+	cert   *tls.Certificate
+	of     trusted // what it was issued for
+	former []string
 }
 
-// Serving returns the certificate for host names and IP addresses.
+// Serving returns the certificate for host names and IP addresses, and for FormerNames.
 func (p *PKI) Serving(hosts ...string) (*Serving, error) {
 	s := &Serving{pki: p, hosts: hosts}
 	_, err := s.Certificate(nil)
@@ -34,15 +36,15 @@ func (p *PKI) Serving(hosts ...string) (*Serving, error) {
 func (s *Serving) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	of := s.pki.trusts()
-	if s.cert != nil && s.of == of && time.Now().Before(renewAt(s.cert.Leaf)) {
+	of, former := s.pki.trusts(), s.pki.FormerNames()
+	if s.cert != nil && s.of == of && slices.Equal(s.former, former) && time.Now().Before(renewAt(s.cert.Leaf)) {
 		return s.cert, nil
 	}
-	cert, err := issueServer(of, s.hosts)
+	cert, err := issueServer(of, slices.Concat(s.hosts, former))
 	if err != nil {
 		return nil, err
 	}
-	s.cert, s.of = cert, of
+	s.cert, s.of, s.former = cert, of, former
 	return cert, nil
 }
 

@@ -3,6 +3,7 @@ package sessions
 import (
 	"crypto/x509"
 	"errors"
+	"slices"
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -30,6 +31,7 @@ func (f *fakeAuthorities) Authorities() v1alpha1.AuthoritiesStatus {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	is := f.is
+	is.FormerNames = slices.Clone(is.FormerNames)
 	is.Bundle, is.Authority = enroll.BundleName(bundle), enroll.AuthorityName(f.center.agents.cert)
 	return is
 }
@@ -62,6 +64,17 @@ func (f *fakeAuthorities) Switch() error {
 
 func (f *fakeAuthorities) Retire() error {
 	return f.step(v1alpha1.AuthoritiesSwitched, v1alpha1.AuthoritiesStable, func() { f.more = nil })
+}
+
+func (f *fakeAuthorities) KeepNames() error { return nil }
+
+func (f *fakeAuthorities) ForgetNames(names ...string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.is.FormerNames = slices.DeleteFunc(f.is.FormerNames, func(n v1alpha1.FormerName) bool {
+		return slices.Contains(names, n.Name)
+	})
+	return nil
 }
 
 func (f *fakeAuthorities) Bundle() []byte {

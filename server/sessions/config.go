@@ -86,6 +86,9 @@ type Authorities interface {
 	Announce() error
 	Switch() error
 	Retire() error
+	// KeepNames records the names that are advertised, which the certificate has until ForgetNames.
+	KeepNames() error
+	ForgetNames(names ...string) error
 	// Bundle is the PEM of the authorities that agents are to trust, AgentCAs those of their
 	// certificates.
 	Bundle() []byte

@@ -3,6 +3,7 @@ package sessions
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -40,8 +41,9 @@ func (d *Server) asked(obj map[string]any) {
 			request = nil
 		}
 	}
+	forget := namesToForget(obj, d.cfg.Log)
 	d.mu.Lock()
-	d.request = request
+	d.request, d.forget = request, forget
 	d.mu.Unlock()
 	d.wakeRotation()
 }
@@ -61,7 +63,7 @@ func (d *Server) rotate(ctx context.Context) {
 	tick := time.NewTicker(rotationPause)
 	defer tick.Stop()
 	for {
-		problem := d.step()
+		problem := errors.Join(d.keepNames(ctx), d.step())
 		if err := d.writeRotationStatus(ctx, problem); err != nil && ctx.Err() == nil {
 			d.cfg.Log.Warn("the status of the authorities could not be written", "err", err)
 		}
@@ -116,6 +118,9 @@ func (d *Server) rotationNow() (is v1alpha1.AuthoritiesStatus, waiting []string,
 	is = d.cfg.Authorities.Authorities()
 	d.mu.Lock()
 	request = d.request
+	for i := range is.FormerNames {
+		is.FormerNames[i].Sites = d.dialLocked(is.FormerNames[i].Name)
+	}
 	d.mu.Unlock()
 	if is.Phase == v1alpha1.AuthoritiesStable {
 		return is, nil, request

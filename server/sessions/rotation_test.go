@@ -187,6 +187,29 @@ func TestRotationWaitsForEverybody(t *testing.T) {
 	stop()
 }
 
+// A former name is told with the sites that dial it. It is off the certificate when an admin asks for
+// that, and the request is gone then.
+func TestFormerNamesAreForgotten(t *testing.T) {
+	c := newCenter(t)
+	c.authorities.is.FormerNames = []v1alpha1.FormerName{{Name: "old.example.com"}, {Name: "10.0.0.1"}}
+	defer c.open()()
+	s := c.joined("paris")
+	l := c.connect(s, func(cfg *tunnel.ChildConfig) { cfg.Hello.Dialled = "Old.example.com:7443" })
+	got(t, l.welcome, "a welcome")
+	within(t, "who dials it", func() bool {
+		names := c.toldStatus().FormerNames
+		return len(names) == 2 && slices.Equal(names[0].Sites, []string{"paris"}) && names[1].Sites == nil
+	})
+	c.api.change(authoritiesPath, map[string]any{"data": map[string]any{
+		v1alpha1.AuthoritiesForgetKey: `["old.example.com"]`,
+	}})
+	within(t, "one name", func() bool {
+		data, _ := c.api.get(authoritiesPath)["data"].(map[string]any)
+		names := c.toldStatus().FormerNames
+		return len(names) == 1 && names[0].Name == "10.0.0.1" && data[v1alpha1.AuthoritiesForgetKey] == ""
+	})
+}
+
 // One that cannot take the bundle keeps its session and holds the switch up, until the admin goes
 // on without it. A revoked one holds nothing up.
 func TestRotationIsForced(t *testing.T) {

@@ -57,6 +57,7 @@ type Server struct {
 	left          map[string]time.Time       // when targets were last heard of whose session ended since the start
 	barriers      map[string]int64           // what targets are to confirm, see RequestBarrier
 	request       *v1alpha1.AuthoritiesRequest
+	forget        []string // names that an admin wants off the certificate
 
 	heartbeats heartbeats
 	rotation   chan struct{} // wakes rotate

@@ -29,6 +29,8 @@ type Snapshot struct {
 	Sites []v1alpha1.SyncTarget
 	// Wrong is what is wrong at the center itself and with its spaces.
 	Wrong []Problem
+	// Former are names that the center's certificate keeps.
+	Former []v1alpha1.FormerName
 	// Ended are the moves that ended last, the newest first.
 	Ended []Move
 	Clock Clock

@@ -43,19 +43,44 @@ func Overview(s *Snapshot, wide bool) Page {
 	problems := Problems(s)
 	if len(s.Sites) <= Many {
 		p := Table(s, wide)
-		p.Notes = slices.Concat(s.Clock.notes(problems), cordonNotes(s), holdNotes(s), moveNotes(s))
+		p.Notes = slices.Concat(s.Clock.notes(problems), cordonNotes(s), holdNotes(s), nameNotes(s),
+			moveNotes(s))
 		return p
 	}
 	some := *s
 	some.Sites = worst(s.Sites, problems)
 	p := Table(&some, wide)
 	p.Notes = append(p.Notes, note("summary", summary(s, problems)))
-	p.Notes = slices.Concat(p.Notes, s.Clock.notes(problems), cordonNotes(s), holdNotes(s))
+	p.Notes = slices.Concat(p.Notes, s.Clock.notes(problems), cordonNotes(s), holdNotes(s), nameNotes(s))
 	if n := len(underWay(s)); n > 0 {
 		text := Counted(n, "move") + " under way: skerry status --moves"
 		p.Notes = append(p.Notes, note("moves", text))
 	}
 	return p
+}
+
+// FormerNames says which names the center's certificate keeps, and who dials them; it is empty for none.
+func FormerNames(names []v1alpha1.FormerName) string {
+	if len(names) == 0 {
+		return ""
+	}
+	var kept []string
+	for _, n := range names {
+		text := n.Name
+		if len(n.Sites) > 0 {
+			text += " (dialled by " + first(n.Sites, namedInGroup) + ")"
+		}
+		kept = append(kept, text)
+	}
+	return "no longer advertised, and kept in the center's certificate: " + strings.Join(kept, ", ") +
+		"; skerry ca forget NAME takes one off, and kubeconfigs that have it are refused then"
+}
+
+func nameNotes(s *Snapshot) []Row {
+	if text := FormerNames(s.Former); text != "" {
+		return []Row{note("names", text)}
+	}
+	return nil
 }
 
 // cordonNotes say which sites get nothing new.

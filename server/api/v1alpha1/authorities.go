@@ -15,6 +15,9 @@ const (
 	// JSON.
 	AuthoritiesRequestKey = "request"
 	AuthoritiesStatusKey  = "status"
+	// AuthoritiesForgetKey holds the former names, a JSON list, that an admin wants off the center's
+	// certificate. The center empties it when they are.
+	AuthoritiesForgetKey = "forget"
 )
 
 // AuthoritiesPhase is how far a rotation is.
@@ -70,6 +73,16 @@ type AuthoritiesStatus struct {
 	WaitingFor []string `json:"waitingFor,omitempty"`
 	// NextAt is before when the next phase does not begin.
 	NextAt *metav1.Time `json:"nextAt,omitempty"`
+	// FormerNames are names that the center's certificate has although the center is not advertised
+	// by them any more.
+	FormerNames []FormerName `json:"formerNames,omitempty"`
 	// Problem is why the last step failed. It is tried again.
 	Problem string `json:"problem,omitempty"`
+}
+
+// FormerName is a host name or address by which the center was advertised.
+type FormerName struct {
+	Name string `json:"name"`
+	// Sites are the connected ones that dial it, the first 20.
+	Sites []string `json:"sites,omitempty"`
 }
