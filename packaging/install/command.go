@@ -24,11 +24,22 @@ type machine struct {
 	dryRun bool
 	quiet  bool // the steps are not said
 	run    func(ctx context.Context, name string, args ...string) error
+	access func(path string) error // says why nobody can write a path, see writable
+	self   func() (string, error)  // the path of this program
 }
 
 func here(c *cli.Context) *machine {
 	return &machine{euid: os.Geteuid(), out: c.App.Writer, dryRun: c.Bool("dry-run"), quiet: c.Bool("quiet"),
-		run: execute}
+		run: execute, access: writable, self: program}
+}
+
+// program is the path of this program without symbolic links.
+func program() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	return filepath.EvalSymlinks(path)
 }
 
 func execute(ctx context.Context, name string, args ...string) error {
@@ -157,7 +168,7 @@ func filesCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		return write(c.Args().First(), files)
+		return write(c.Args().First(), files, put)
 	}}
 }
 

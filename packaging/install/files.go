@@ -88,7 +88,7 @@ const (
 
 // write writes the files below root and makes the directory of credentials. An admin's own file is
 // kept.
-func write(root string, files []File) error {
+func write(root string, files []File, put func(path, text string, mode os.FileMode) error) error {
 	for _, f := range files {
 		path := filepath.Join(root, f.Path)
 		if _, err := os.Stat(path); err == nil && f.Config {
@@ -110,6 +110,7 @@ func put(path, text string, mode os.FileMode) error {
 		return err
 	}
 	temporary := path + ".new"
+	defer os.Remove(temporary)
 	if err := os.WriteFile(temporary, []byte(text), mode); err != nil {
 		return err
 	}

@@ -4,38 +4,41 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 )
 
-// binary is where the program is installed. kubectl finds it as a plugin at plugin, and asks it at
-// completer what may come next.
-const (
-	binary    = "/usr/bin/skerry"
-	plugin    = "/usr/bin/kubectl-skerry"
-	completer = "/usr/bin/" + KubectlName
-)
-
 // install puts the files of a service in place and starts it. Doing it again changes nothing but
-// what is asked for.
+// what is asked for. Whatever can be refused is refused before anything is written, and a step that
+// fails takes back those before it.
 func (m *machine) install(ctx context.Context, app *cli.App, r request) error {
 	if err := m.ready("install "+string(r.mode), r.start); err != nil {
 		return err
 	}
-	if !m.packaged() {
-		if err := m.files(ctx, app); err != nil {
-			return err
-		}
-	}
-	if err := m.configure(r); err != nil {
+	files, at, err := m.planned(app)
+	if err != nil {
 		return err
 	}
-	if r.start {
-		if err := m.systemctl(ctx, "daemon-reload"); err != nil {
+	config, err := m.merged(r, files)
+	if err != nil {
+		return err
+	}
+	if at.why != "" {
+		fmt.Fprintln(m.out, at.why)
+	}
+	var u undo
+	if err := m.write(ctx, &u, at, files, config, r); err != nil {
+		if undone := u.all(); undone != nil {
+			return fmt.Errorf("%w; not all could be taken back: %w", err, undone)
+		}
+		if m.dryRun {
 			return err
 		}
+		return fmt.Errorf("%w; what was written before is taken back", err)
 	}
-	if err := m.systemctl(ctx, "enable", r.mode.unit()); err != nil {
+	if err := u.finish(); err != nil {
 		return err
 	}
 	if r.start {
@@ -43,8 +46,38 @@ func (m *machine) install(ctx context.Context, app *cli.App, r request) error {
 			return fmt.Errorf("%w\nsee why: journalctl -u %s -n 30", err, r.mode.unit())
 		}
 	}
-	_, err := fmt.Fprintln(m.out, m.outcome(r))
+	_, err = fmt.Fprintln(m.out, m.outcome(r))
 	return err
+}
+
+// planned returns the files beside those of the admin, and where they go. A package has its own.
+func (m *machine) planned(app *cli.App) (files []File, at layout, err error) {
+	if m.packaged() {
+		return nil, layout{program: usual}, m.checkWritable(layout{program: usual, inPlace: true}, nil)
+	}
+	if files, err = Files(app, systemUnits); err != nil {
+		return nil, at, err
+	}
+	at, err = m.choose(files)
+	return at.place(files), at, err
+}
+
+// write writes all files, and has the service start at the next boot.
+func (m *machine) write(ctx context.Context, u *undo, at layout, files []File, config string, r request) error {
+	if len(files) > 0 {
+		if err := m.files(ctx, u, at, files); err != nil {
+			return err
+		}
+	}
+	if err := m.configure(u, config, r); err != nil {
+		return err
+	}
+	if r.start {
+		if err := m.systemctl(ctx, "daemon-reload"); err != nil {
+			return err
+		}
+	}
+	return m.systemctl(ctx, "enable", r.mode.unit())
 }
 
 // outcome says what is now, and what comes next.
@@ -68,16 +101,20 @@ func (m *machine) packaged() bool {
 	return err == nil
 }
 
-func (m *machine) files(ctx context.Context, app *cli.App) error {
-	files, err := Files(app, systemUnits)
-	if err != nil {
-		return err
+func (m *machine) files(ctx context.Context, u *undo, at layout, files []File) error {
+	what := "write " + at.program + ", units, samples in " + configDir + ", man page and completions"
+	if !at.usual() {
+		what = "write " + at.program + ", units, samples in " + configDir
 	}
-	err = m.step("write "+binary+", units, samples in "+configDir+", man page and completions", func() error {
-		if err := m.copyBinary(); err != nil {
+	if at.inPlace {
+		what = "write units, samples in " + configDir
+	}
+	err := m.step(what, func() error {
+		if err := m.copyBinary(u, at); err != nil {
 			return err
 		}
-		return write(m.root, files)
+		u.directories(m.path(credentialsDir))
+		return write(m.root, files, u.put)
 	})
 	if err != nil {
 		return err
@@ -94,12 +131,15 @@ func (m *machine) files(ctx context.Context, app *cli.App) error {
 }
 
 // copyBinary copies the running program, whole or not at all.
-func (m *machine) copyBinary() error {
-	self, err := os.Executable()
+func (m *machine) copyBinary(u *undo, at layout) error {
+	self, err := m.self()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	if to, err := os.Stat(m.path(binary)); err == nil {
+	if at.inPlace {
+		return nil
+	}
+	if to, err := os.Stat(m.path(at.program)); err == nil {
 		if from, err := os.Stat(self); err == nil && os.SameFile(from, to) {
 			return nil
 		}
@@ -108,34 +148,41 @@ func (m *machine) copyBinary() error {
 	if err != nil {
 		return fmt.Errorf("read this program: %w", err)
 	}
-	if err := put(m.path(binary), string(program), 0o755); err != nil {
+	if err := u.put(m.path(at.program), string(program), 0o755); err != nil {
 		return fmt.Errorf("copy this program: %w", err)
 	}
-	for _, name := range []string{plugin, completer} {
-		if _, err := os.Lstat(m.path(name)); err == nil {
-			continue
-		}
-		if err := os.Symlink("skerry", m.path(name)); err != nil {
+	for _, path := range at.links() {
+		if err := u.link(filepath.Base(at.program), m.path(path)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// configure writes what r sets into the service's file and into the credentials.
-func (m *machine) configure(r request) error {
+// merged is the service's file, or the sample among files, with what r sets.
+func (m *machine) merged(r request, files []File) (string, error) {
 	path := m.path(r.mode.config())
+	text, err := os.ReadFile(path)
+	if i := slices.IndexFunc(files, func(f File) bool { return f.Path == r.mode.config() }); os.IsNotExist(err) {
+		if err = nil; i >= 0 {
+			text = []byte(files[i].Text)
+		}
+	}
+	if err != nil {
+		return "", err
+	}
+	merged, err := merge(string(text), r.keys)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	return merged, nil
+}
+
+// configure writes what r sets into the service's file and into the credentials.
+func (m *machine) configure(u *undo, config string, r request) error {
 	if len(r.keys) > 0 {
 		err := m.step("set keys in "+r.mode.config(), func() error {
-			text, err := os.ReadFile(path)
-			if err != nil && !os.IsNotExist(err) {
-				return err
-			}
-			merged, err := merge(string(text), r.keys)
-			if err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-			return put(path, merged, 0o644)
+			return u.put(m.path(r.mode.config()), config, 0o644)
 		})
 		if err != nil {
 			return err
@@ -143,16 +190,17 @@ func (m *machine) configure(r request) error {
 	}
 	for name, text := range r.credentials {
 		file := credentialsDir + "/" + name
-		if err := m.step("write "+file, func() error { return m.credential(file, text) }); err != nil {
+		if err := m.step("write "+file, func() error { return m.credential(u, file, text) }); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (m *machine) credential(file, text string) error {
+func (m *machine) credential(u *undo, file, text string) error {
+	u.directories(m.path(credentialsDir))
 	if err := os.MkdirAll(m.path(credentialsDir), 0o700); err != nil {
 		return err
 	}
-	return put(m.path(file), text, 0o600)
+	return u.put(m.path(file), text, 0o600)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 )
@@ -34,41 +36,75 @@ func (m *machine) uninstall(ctx context.Context, app *cli.App, purge bool) error
 	if err != nil {
 		return err
 	}
+	var errs []error
 	for _, mode := range modes {
-		if _, err := os.Stat(m.path(systemUnits + "/" + mode.unit())); err != nil {
-			continue
-		}
-		if err := m.systemctl(ctx, "disable", "--now", mode.unit()); err != nil {
-			return err
+		if _, err := os.Stat(m.path(systemUnits + "/" + mode.unit())); err == nil {
+			errs = append(errs, m.systemctl(ctx, "disable", "--now", mode.unit()))
 		}
 	}
-	err = m.step("remove "+binary+", units, man page and completions", func() error {
-		gone := []error{remove(m.path(plugin)), remove(m.path(completer)), remove(m.path(binary))}
-		for _, f := range files {
-			if !f.Config {
-				gone = append(gone, remove(m.path(f.Path)))
-			}
+	there, missing := m.installed(files)
+	if len(there) == 0 {
+		fmt.Fprintln(m.out, "no file of an installation is here")
+	} else {
+		if len(missing) > 0 {
+			fmt.Fprintln(m.out, "not there:", strings.Join(missing, ", "))
 		}
-		return errors.Join(gone...)
-	})
-	if err != nil {
-		return err
+		errs = append(errs, m.step("remove "+strings.Join(there, ", "), func() error {
+			var gone []error
+			for _, path := range there {
+				gone = append(gone, remove(m.path(path)))
+			}
+			return errors.Join(gone...)
+		}))
 	}
 	for _, dir := range []string{configDir, mode("center").data(), mode("agent").data()} {
+		if _, err := os.Stat(m.path(dir)); err != nil {
+			continue
+		}
 		if !purge {
 			fmt.Fprintln(m.out, dir, "stays; skerry uninstall --purge deletes it")
 			continue
 		}
-		if err := m.step("delete "+dir, func() error { return os.RemoveAll(m.path(dir)) }); err != nil {
-			return err
-		}
+		errs = append(errs, m.step("delete "+dir, func() error { return os.RemoveAll(m.path(dir)) }))
 	}
-	return m.systemctl(ctx, "daemon-reload")
+	return errors.Join(append(errs, m.systemctl(ctx, "daemon-reload"))...)
 }
 
-func remove(path string) error {
-	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return err
+// installed returns which files of an installation are there, and which are missing of the layout that
+// has most of them.
+func (m *machine) installed(files []File) (there, missing []string) {
+	for i, at := range []layout{{program: usual}, {program: ofAdmins}} {
+		paths := append(at.links(), at.program)
+		for _, f := range at.place(files) {
+			if !f.Config {
+				paths = append(paths, f.Path)
+			}
+		}
+		var here, gone []string
+		for _, path := range paths {
+			if _, err := os.Lstat(m.path(path)); err == nil {
+				here = append(here, path)
+			} else {
+				gone = append(gone, path)
+			}
+		}
+		if i == 0 || len(here) > len(there) {
+			missing = gone
+		}
+		for _, path := range here {
+			if !slices.Contains(there, path) {
+				there = append(there, path)
+			}
+		}
 	}
-	return nil
+	return there, missing
+}
+
+// remove removes a file or an empty directory, if it is there. It asks first, because a file system
+// that is read-only refuses also to remove what it does not have.
+func remove(path string) error {
+	if _, err := os.Lstat(path); errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return os.Remove(path)
 }
