@@ -37,7 +37,9 @@ type Checked struct {
 	// Position in the parent's data.
 	Position string `json:"position,omitempty"`
 	// Kept is the name of a corrupt file that a repair has put aside.
-	Kept     string    `json:"kept,omitempty"`
+	Kept string `json:"kept,omitempty"`
+	// Running says that the agent runs and has the store open, so that its records were not read.
+	Running  bool      `json:"running,omitempty"`
 	Findings []Finding `json:"findings"`
 	Repaired bool      `json:"repaired,omitempty"`
 }
@@ -60,9 +62,10 @@ const (
 	doKeys = "restore " + sealFile + "; or run skerry agent check --repair, and Secrets are asked of the parent again"
 )
 
-// Check checks the data directory of an agent that does not run. Each record of the store must be
-// what was written, and digests and inventory must agree with the contents. Secrets must open, and
-// the site must have its identity. Without Repair it changes nothing.
+// Check checks the data directory of an agent. Each record of the store must be what was written, and
+// digests and inventory must agree with the contents. Secrets must open, and the site must have its
+// identity. Of an agent that runs it checks the identity and the keys: the agent itself read the store
+// when it started. Without Repair it changes nothing.
 func Check(c CheckConfig) (*Checked, error) {
 	out := &Checked{DataDir: c.DataDir, Findings: []Finding{}}
 	if _, err := os.Stat(c.DataDir); err != nil {
@@ -112,7 +115,8 @@ func (r *Checked) look(c CheckConfig) error {
 	file, err := bolt.Open(path, options)
 	switch {
 	case errors.Is(err, bolt.ErrLocked):
-		return fmt.Errorf("%w: the agent runs, and looks at its store whenever it starts; stop it to look now", err)
+		r.Running = true
+		return nil
 	case errors.Is(err, bolt.ErrCorrupt):
 		r.add("store", err.Error(), doRepair)
 		return nil
@@ -191,14 +195,13 @@ func (r *Checked) mend(c CheckConfig) error {
 // Print writes the result for people.
 func (r *Checked) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintf(
-		t,
-		"data directory\t%s\nobjects wanted\t%d\nobjects on the target\t%d\nposition\t%s\n",
-		r.DataDir,
-		r.Objects,
-		r.Records,
-		r.Position,
-	)
+	fmt.Fprintf(t, "data directory\t%s\n", r.DataDir)
+	if !r.Running {
+		fmt.Fprintf(t, "objects wanted\t%d\nobjects on the target\t%d\nposition\t%s\n", r.Objects, r.Records, r.Position)
+	}
+	if r.Running {
+		fmt.Fprintln(t, "store\tin use: the agent runs, and read it when it started; stop it to read each record now")
+	}
 	if r.Kept != "" {
 		fmt.Fprintf(t, "corrupt store kept as\t%s\n", r.Kept)
 	}

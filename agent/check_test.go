@@ -32,17 +32,18 @@ func TestCheckOfASoundSite(t *testing.T) {
 	next := configMap("app", "next", "1")
 	c.place(next)
 	c.eventuallyApplied(append(all, next))
-	for _, repair := range []bool{false, true} {
-		if _, err := Check(CheckConfig{DataDir: dir, Repair: repair, Log: discard()}); !errors.Is(
-			err,
-			bolt.ErrLocked,
-		) ||
-			!strings.Contains(err.Error(), "the agent runs") {
-			t.Errorf("while the agent runs: %v", err)
-		}
+	if _, err := Check(CheckConfig{DataDir: dir, Repair: true, Log: discard()}); !errors.Is(err, bolt.ErrLocked) ||
+		!strings.Contains(err.Error(), "the agent runs") {
+		t.Errorf("a repair while the agent runs: %v", err)
+	}
+	var text bytes.Buffer
+	running := check(t, CheckConfig{DataDir: dir})
+	if err := running.Print(&text); err != nil || running.Err() != nil || !running.Running ||
+		!strings.Contains(text.String(), "in use: the agent runs") || strings.Contains(text.String(), "objects wanted") {
+		t.Errorf("while the agent runs: %+v, %v: %s", running, err, &text)
 	}
 	w.stop()
-	var text bytes.Buffer
+	text.Reset()
 	if err := check(t, CheckConfig{DataDir: dir}).Print(&text); err != nil || !strings.Contains(text.String(), "none") {
 		t.Errorf("%s %v", &text, err)
 	}

@@ -116,12 +116,12 @@ func (s *site) store(ctx context.Context) []doctor.Finding {
 	}
 	checked, err := agent.Check(agent.CheckConfig{DataDir: s.DataDir, Log: slog.New(slog.DiscardHandler)})
 	switch {
-	case errors.Is(err, bolt.ErrLocked):
-		return one(s.running(ctx, machine.LockHolder(path)))
 	case errors.Is(err, bolt.ErrNewerFormat):
 		return one(storeNewer.Fails("%s", err))
 	case err != nil:
 		return one(storeDamaged.Fails("%s", err))
+	case checked.Running:
+		return one(s.running(ctx, machine.LockHolder(path)))
 	}
 	for _, f := range checked.Findings {
 		switch {
