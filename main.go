@@ -322,7 +322,7 @@ func agentCommand() *cli.Command {
 			cfg.Supervisor = manager
 			return agent.Run(c.Context, cfg)
 		},
-		Subcommands: []*cli.Command{agent.CheckCommand(admin.Usage), agent.RBACCommand(admin.Usage),
+		Subcommands: []*cli.Command{agent.CheckCommand(admin.Usage), agent.RBACCommand(admin.Usage, own(), admin.FromFile),
 			agent.PolicyCommand(admin.Usage, own(), admin.FromFile)},
 	}
 }

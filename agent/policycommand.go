@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -18,11 +19,7 @@ import (
 func PolicyCommand(
 	usage func(format string, args ...any) error, others []cli.Flag, before cli.BeforeFunc,
 ) *cli.Command {
-	for _, f := range others {
-		if f.Names()[0] != "config" {
-			reflect.ValueOf(f).Elem().FieldByName("Hidden").SetBool(true)
-		}
-	}
+	hideAllBut(others, "config")
 	return &cli.Command{
 		Name:  "policy",
 		Usage: "print all that spaces may do at a site, by the word of --policy and the flags that override it",
@@ -47,6 +44,15 @@ func PolicyCommand(
 				return usage("--output %q: use yaml or json", out)
 			}
 		},
+	}
+}
+
+// hideAllBut has flags work that help does not show.
+func hideAllBut(flags []cli.Flag, shown ...string) {
+	for _, f := range flags {
+		if !slices.Contains(shown, f.Names()[0]) {
+			reflect.ValueOf(f).Elem().FieldByName("Hidden").SetBool(true)
+		}
 	}
 }
 

@@ -72,6 +72,23 @@ func isSpace(name string) bool {
 	})
 }
 
+// below are the resources below Pods that a way uses.
+var below = map[string][]string{
+	Logs: {"pods/log"}, Exec: {"pods/attach", "pods/exec", "pods/ephemeralcontainers"},
+	PortForward: {"pods/portforward"}, PodWrites: {"pods/eviction"},
+}
+
+// ClosedResources are the resources below Pods that the site opens to no space. The agent needs no
+// rights to them.
+func (p *Policy) ClosedResources() (closed []string) {
+	for _, name := range slices.Sorted(maps.Keys(below)) {
+		if w := p.ways[name]; !w.site("") && !slices.Contains(slices.Collect(maps.Values(w.spaces)), true) {
+			closed = append(closed, below[name]...)
+		}
+	}
+	return closed
+}
+
 // site reports whether the site allows this to a space.
 func (w way) site(space string) bool {
 	on, said := w.spaces[space]
