@@ -23,6 +23,7 @@ LDFLAGS      := $(TEST_LDFLAGS) -X main.version=$(VERSION) -X main.commit=$(COMM
 # Tools, pinned. Lint is gofmt, go vet and staticcheck's default checks (bugs, dead code, deprecated calls) for everything.
 # staticcheck reads Kubernetes from source the first time, which takes three minutes and 1.7 GB.
 STATICCHECK    := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK    := golang.org/x/vuln/cmd/govulncheck@v1.9.0
 GOFAIL         := go.etcd.io/gofail@v0.2.0
 CONTROLLER_GEN := sigs.k8s.io/controller-tools/cmd/controller-gen@v0.23.0
 
@@ -215,6 +216,11 @@ lint: ## formatting, go vet, staticcheck
 	go vet -p $(JOBS) ./...
 	GOFLAGS=-trimpath go run $(STATICCHECK) ./...
 	cd testenv && go vet ./... && GOFLAGS=-trimpath go run $(STATICCHECK) ./...
+
+# What it finds changes with the database at vuln.go.dev and not with the code, so the gate does not run it.
+.PHONY: vulncheck
+vulncheck: ## known vulnerabilities in what the program calls; asks vuln.go.dev
+	GOFLAGS=-trimpath go run $(GOVULNCHECK) .
 
 .PHONY: generate
 generate: ## generate deepcopy functions, CustomResourceDefinitions and the pages of the reference
