@@ -28,7 +28,9 @@ func checkedDir(service string) string {
 // meant so.
 func CheckCommand(usage func(format string, args ...any) error) *cli.Command {
 	return &cli.Command{
-		Name: "check", Usage: "look whether what an agent keeps is sound, all of it while the agent is stopped; changes nothing unless told to",
+		Name: "check",
+		Usage: "look whether what an agent keeps is sound, all of it while the agent is stopped; " +
+			"changes nothing unless told to",
 		Flags: []cli.Flag{
 			&cli.StringFlag{
 				Name: "data-dir",

@@ -18,6 +18,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/doctor"
+	"skerry.dev/skerry/server/pki"
 	"skerry.dev/skerry/tunnel/keyfile"
 )
 
@@ -37,10 +38,10 @@ func (s *Server) localCluster() (*clientcmdapi.Cluster, error) {
 	return c, nil
 }
 
-// advertise tells the keys by which names the center is reached. Those that kubeconfigs and join
-// commands carry are kept: what is advertised and, unless other replicas have addresses of their own,
-// the best one.
-func (s *Server) advertise(names []string) {
+// advertise returns the certificate for the names by which the center is reached. Those that
+// kubeconfigs and join commands carry are kept in it: what is advertised and, unless other replicas
+// have addresses of their own, the best one.
+func (s *Server) advertise(names []string) (*pki.Serving, error) {
 	lasting := slices.Clone(s.cfg.Advertise)
 	if !s.store.Shared() && !slices.Contains(lasting, names[0]) {
 		lasting = append(lasting, names[0])
@@ -50,6 +51,11 @@ func (s *Server) advertise(names []string) {
 		s.cfg.Log.Warn("the certificate keeps names that are no longer advertised; see skerry ca status, and take one "+
 			"off with skerry ca forget", "names", former)
 	}
+	certificate, err := s.keys.Serving(names...)
+	if err != nil {
+		return nil, fmt.Errorf("issue the server's certificate: %w", err)
+	}
+	return certificate, nil
 }
 
 // loopback is where this machine reaches a center that listens on all addresses.

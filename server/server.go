@@ -207,11 +207,10 @@ func New(cfg Config) (_ *Server, err error) {
 	if err != nil {
 		return nil, err
 	}
-	certificate, err := s.keys.Serving(names...)
+	certificate, err := s.advertise(names)
 	if err != nil {
-		return nil, fmt.Errorf("issue the server's certificate: %w", err)
+		return nil, err
 	}
-	s.advertise(names)
 	if s.store.Shared() {
 		address, err := replicaAddress(cfg.ReplicaAddress, tcp.Addr())
 		if err != nil {

@@ -81,11 +81,13 @@ func (u *uplink) rejoin(ctx context.Context) {
 func (u *uplink) redeem(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, joinLimit)
 	defer cancel()
+	hello := u.Hello(ctx)
+	behind := enroll.Behind{Cluster: hello.Cluster, Force: hello.Force, Center: hello.Center}
 	var errs []error
 	for i, p := range u.parents {
 		share, done := context.WithTimeout(ctx, joinLimit/time.Duration(len(u.parents)-i))
 		credentials, err := enroll.Join(share, enroll.JoinConfig{
-			Dir: u.Dir, Parent: p.url, Token: u.Token, Name: u.Name, Labels: u.Labels, Clock: u.Clock,
+			Dir: u.Dir, Parent: p.url, Token: u.Token, Name: u.Name, Labels: u.Labels, Behind: behind, Clock: u.Clock,
 			Dial: u.Proxy.DialContext, Log: u.Log,
 		})
 		done()

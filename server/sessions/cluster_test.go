@@ -2,8 +2,10 @@ package sessions
 
 import (
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
@@ -63,6 +65,34 @@ func TestOneClusterHasOneName(t *testing.T) {
 	}
 	got(t, c.connect(paris, inCluster("uid-2", false)).welcome, "a rebuilt cluster is let in")
 	within(t, "the new cluster is recorded", func() bool { return status("paris").ClusterUID == "uid-2" })
+}
+
+// A join whose session would be refused for good uses up no token and leaves no target.
+func TestARefusedJoinChangesNothing(t *testing.T) {
+	c := newCenter(t)
+	c.open()
+	got(t, c.connect(c.joined("paris"), inCluster("uid-1", false)).welcome, "the first name is let in")
+	within(t, "the cluster of the first is recorded", func() bool { return c.api.status(t, "paris").ClusterUID == "uid-1" })
+	token, rome := c.token(nil, time.Hour), newSite(t, "rome")
+	for what, header := range map[string]http.Header{
+		"a known cluster": {"Skerry-Cluster": {"uid-1"}}, "this very center": {"Skerry-Center": {c.incarnation.String()}},
+	} {
+		c.headers = header
+		if out := c.join(rome, token); out.Code != "not-here" || !strings.Contains(out.Message, `"rome"`) {
+			t.Errorf("%s: %+v", what, out)
+		}
+		if c.api.get(targetsPath+"/rome") != nil {
+			t.Errorf("%s: there is a target that never connects", what)
+		}
+	}
+	c.headers = http.Header{"Skerry-Cluster": {"uid-1"}, "Skerry-Force": {"true"}}
+	if out := c.join(rome, token); out.status != http.StatusOK {
+		t.Errorf("the token was used up, or a copy is not let in by force: %+v", out)
+	}
+	c.headers = http.Header{"Skerry-Cluster": {"uid-2"}}
+	if out := c.join(newSite(t, "oslo"), c.token(nil, time.Hour)); out.status != http.StatusOK {
+		t.Errorf("another cluster: %+v", out)
+	}
 }
 
 // A center that joins itself, or one below it, is refused for good.

@@ -20,6 +20,7 @@ import (
 	"k8s.io/client-go/dynamic"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/exchange"
 )
@@ -148,7 +149,22 @@ func (d *Server) judge(ctx context.Context, client dynamic.Interface, r enroll.J
 		j.target.GetAnnotations()[v1alpha1.AnnotationKey] != j.key {
 		return j, enroll.ErrNameInUse
 	}
-	return j, nil
+	return j, d.welcomes(j.name, tunnel.Hello{Cluster: r.Behind.Cluster, Force: r.Behind.Force, Center: r.Behind.Center})
+}
+
+// welcomes refuses a join whose first session would be refused for good: the token would be used up, and
+// a target be there that never connects.
+func (d *Server) welcomes(name string, hello tunnel.Hello) error {
+	err := d.loops(name, hello)
+	if err == nil {
+		d.mu.Lock()
+		err = d.sameLocked(name, hello)
+		d.mu.Unlock()
+	}
+	if refused := tunnel.FinalRefusal(err); refused != nil {
+		return fmt.Errorf("%w: %s", enroll.ErrNotHere, refused.Message)
+	}
+	return err
 }
 
 // examine says what redeem would, and changes nothing: what `skerry doctor` asks before a join. A

@@ -13,6 +13,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"log/slog"
+	"maps"
 	"math/big"
 	"net"
 	"net/http"
@@ -59,6 +60,7 @@ type center struct {
 	authorities *fakeAuthorities
 	above       []store.Incarnation
 	rename      Renamer
+	headers     http.Header       // of joins
 	confirmed   chan confirmation // nil for nobody
 	dialled     func(tunnel.Conn) // is told of a site's connections; nil is nobody
 }
@@ -235,7 +237,9 @@ func (c *center) post(server *Server, id, secret, name string, labels map[string
 	data, err := json.Marshal(map[string]any{"tokenID": id, "secret": secret, "name": name, "labels": labels, "csr": csr})
 	must(c.t, err)
 	w := httptest.NewRecorder()
-	server.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodPost, enroll.Path, bytes.NewReader(data)))
+	r := httptest.NewRequest(http.MethodPost, enroll.Path, bytes.NewReader(data))
+	maps.Copy(r.Header, c.headers)
+	server.Handler().ServeHTTP(w, r)
 	out := answered{status: w.Code}
 	must(c.t, json.Unmarshal(w.Body.Bytes(), &out))
 	if (out.status == http.StatusOK) != (len(out.Chain) > 0) {

@@ -57,6 +57,9 @@ var (
 		"a site of this name has joined the center already; choose another with --name, or, to replace that site, " +
 			"let it go at the center first: skerry target release NAME",
 	)
+	// ErrNotHere is returned when the center cannot have what is behind the site: it knows the cluster
+	// under another name, or the relay is this center.
+	ErrNotHere = errors.New("the center does not take what is behind this site")
 	// ErrNotEnrolled is returned by Load when the directory holds no credentials yet.
 	ErrNotEnrolled = errors.New(
 		"this site has not joined yet: a join token is needed once; make one at the center with skerry token create, " +
@@ -94,7 +97,7 @@ func (e *ClockError) Is(target error) bool { return target == ErrClock }
 func Refused(err error) bool {
 	for _, e := range []error{ErrTokenFormat, ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrWrongCA,
 		ErrClock, ErrName, ErrLabels, ErrNameInUse,
-		ErrRevoked, ErrNotEnrolled} {
+		ErrRevoked, ErrNotHere, ErrNotEnrolled} {
 		if errors.Is(err, e) {
 			return true
 		}
@@ -106,6 +109,7 @@ func Refused(err error) bool {
 var codes = map[string]error{
 	"token-unknown": ErrTokenUnknown, "token-used": ErrTokenUsed, "token-expired": ErrTokenExpired, "name": ErrName,
 	"name-in-use": ErrNameInUse, "labels": ErrLabels, "revoked": ErrRevoked, "site-unknown": ErrUnknownSite,
+	"not-here": ErrNotHere,
 }
 
 func codeOf(err error) string {

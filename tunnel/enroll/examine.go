@@ -68,7 +68,7 @@ func examine(ctx context.Context, dial Dial, endpoint string, roots rootsOf, r r
 	if err != nil {
 		return "", err
 	}
-	out, err := post(ctx, dial, endpoint, roots, body)
+	out, err := post(ctx, dial, endpoint, roots, body, Behind{})
 	if err != nil {
 		return "", err
 	}

@@ -10,6 +10,8 @@ import (
 	"net/http"
 	"regexp"
 	"time"
+
+	"skerry.dev/skerry/store"
 )
 
 // Path is the HTTP route of enrolment at the center.
@@ -51,13 +53,55 @@ type JoinRequest struct {
 	Name       string
 	Labels     map[string]string
 	CSR        []byte
+	// Behind is what the site says is behind it.
+	Behind Behind
+}
+
+// Behind says what is behind a site, as tunnel.Hello does. So a center refuses before the token is used
+// up what it would refuse in a session.
+type Behind struct {
+	// Cluster is the UID of the Namespace kube-system, empty if that is unknown.
+	Cluster string
+	// Force admits the site though its cluster is known under another name.
+	Force bool
+	// Center is the incarnation of a relay's own data; zero for a site.
+	Center store.Incarnation
+}
+
+// The headers of Behind. Centers that do not know them let the site join, and refuse its session.
+const (
+	clusterHeader = "Skerry-Cluster"
+	forceHeader   = "Skerry-Force"
+	centerHeader  = "Skerry-Center"
+)
+
+func (b Behind) write(h http.Header) {
+	if b.Cluster != "" {
+		h.Set(clusterHeader, b.Cluster)
+	}
+	if b.Force {
+		h.Set(forceHeader, "true")
+	}
+	if !b.Center.IsZero() {
+		h.Set(centerHeader, b.Center.String())
+	}
+}
+
+// behindOf reads the headers. A center that cannot be read is none.
+func behindOf(h http.Header) Behind {
+	b := Behind{Cluster: h.Get(clusterHeader), Force: h.Get(forceHeader) == "true"}
+	if err := b.Center.UnmarshalText([]byte(h.Get(centerHeader))); err != nil {
+		b.Center = store.Incarnation{}
+	}
+	return b
 }
 
 // HandlerConfig is what the parent's half needs.
 type HandlerConfig struct {
 	// Redeem uses the token up for this site, makes its SyncTarget and returns the signed
 	// certificate (PEM). It returns ErrTokenUnknown, ErrTokenUsed, ErrTokenExpired, ErrName,
-	// ErrNameInUse or ErrLabels (wrapped) when it refuses; other errors are the center's own.
+	// ErrNameInUse, ErrLabels or ErrNotHere (wrapped) when it refuses; other errors are the center's
+	// own.
 	Redeem func(ctx context.Context, r JoinRequest) (chainPEM []byte, err error)
 	// Examine returns what Redeem would, and changes nothing. It costs what a refused join costs, and
 	// tells whoever has no token, and not the key of a site, nothing. Without a token it returns
@@ -95,7 +139,7 @@ func Handler(cfg HandlerConfig) http.Handler {
 		}
 		ctx, cancel := context.WithTimeout(r.Context(), 30*time.Second)
 		defer cancel()
-		out, status, err := join(ctx, cfg, http.MaxBytesReader(w, r.Body, maxRequestBytes))
+		out, status, err := join(ctx, cfg, http.MaxBytesReader(w, r.Body, maxRequestBytes), behindOf(r.Header))
 		if out.Chain != nil {
 			out.Bundle = cfg.Bundle()
 		}
@@ -116,7 +160,7 @@ func Handler(cfg HandlerConfig) http.Handler {
 	})
 }
 
-func join(ctx context.Context, cfg HandlerConfig, body io.Reader) (out answer, status int, err error) {
+func join(ctx context.Context, cfg HandlerConfig, body io.Reader, behind Behind) (out answer, status int, err error) {
 	var req request
 	d := json.NewDecoder(body)
 	d.DisallowUnknownFields()
@@ -144,6 +188,7 @@ func join(ctx context.Context, cfg HandlerConfig, body io.Reader) (out answer, s
 		Name:       req.Name,
 		Labels:     req.Labels,
 		CSR:        req.CSR,
+		Behind:     behind,
 	}
 	switch {
 	case !req.Examine:

@@ -31,6 +31,8 @@ type JoinConfig struct {
 	Token  string
 	Name   string
 	Labels map[string]string
+	// Behind is what the center is told of the cluster.
+	Behind Behind
 	// Clock is what the credentials judge the parent's certificate by from then on.
 	Clock *Clock
 	// Dial opens the TCP connections, directly when it is nil. See package proxy.
@@ -104,7 +106,7 @@ func (j joining) with(ctx context.Context, file string) (*Credentials, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := post(ctx, j.Dial, j.endpoint, pinned(j.token.Pin), body)
+	out, err := post(ctx, j.Dial, j.endpoint, pinned(j.token.Pin), body, j.Behind)
 	if err != nil {
 		return nil, err
 	}
@@ -146,7 +148,7 @@ func pinned(pin string) rootsOf {
 
 // post sends the request, and distinguishes the center's refusals from a wrong clock. It compares
 // clocks before it sends the token, because a token is good for one try.
-func post(ctx context.Context, dial Dial, endpoint string, roots rootsOf, body []byte) (*answer, error) {
+func post(ctx context.Context, dial Dial, endpoint string, roots rootsOf, body []byte, behind Behind) (*answer, error) {
 	if err := compareClocks(ctx, dial, verifying(roots, whenever), endpoint); err != nil {
 		return nil, err
 	}
@@ -157,6 +159,7 @@ func post(ctx context.Context, dial Dial, endpoint string, roots rootsOf, body [
 		return nil, err
 	}
 	req.Header.Set("Content-Type", "application/json")
+	behind.write(req.Header)
 	res, err := client.Do(req)
 	if err != nil {
 		return nil, fmt.Errorf("ask the center to join: %w", err)

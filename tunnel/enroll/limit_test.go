@@ -97,7 +97,7 @@ func FuzzJoin(f *testing.F) {
 			}
 			return []byte("chain"), nil
 		}}
-		out, status, err := join(t.Context(), cfg, strings.NewReader(string(body)))
+		out, status, err := join(t.Context(), cfg, strings.NewReader(string(body)), Behind{})
 		if (err == nil) != (status == http.StatusOK) || (len(out.Chain) > 0) != (got == 1) {
 			t.Errorf("HTTP %d, %v, redeemed %d times", status, err, got)
 		}
