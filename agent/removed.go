@@ -13,7 +13,9 @@ import (
 // What a person is told when the parent has removed this site.
 const letGo = "what runs here stays as it is, and is not kept in order any more. To join again " +
 	"start the agent with a new --token-file; " +
-	"else stop its service and delete its data directory"
+	"else stop its service and delete its data directory. At the cluster the namespace " +
+	"skerry-spaces and the ClusterRoles of agent and spaces stay; where no other center uses it: " +
+	"skerry agent rbac | kubectl delete -f -"
 
 // admit refuses to start a site that its parent has removed, until it is given a new token.
 func (a *agent) admit() error {

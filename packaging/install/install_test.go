@@ -61,8 +61,12 @@ func TestInstallAndUninstall(t *testing.T) {
 	if err := put(data, "", 0o600); err != nil {
 		t.Fatal(err)
 	}
+	out.Reset()
 	if err := m.uninstall(t.Context(), someApp(), false); err != nil {
 		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "skerry agent rbac | kubectl delete -f -") {
+		t.Errorf("it does not say what stays at the cluster: %s", out)
 	}
 	if exists(m.path("/usr/bin/skerry")) || !exists(data) || !exists(m.path("/etc/skerry/agent.yaml")) {
 		t.Error("uninstall removes the program, and neither data nor configuration")

@@ -57,6 +57,10 @@ func (m *machine) uninstall(ctx context.Context, app *cli.App, purge bool) error
 			return errors.Join(gone...)
 		}))
 	}
+	if _, err := os.Stat(m.path(mode("agent").data())); err == nil {
+		fmt.Fprintln(m.out, "at the cluster the namespace skerry-spaces and the ClusterRoles of agent and spaces "+
+			"stay; where no other center uses it, from a machine with skerry: skerry agent rbac | kubectl delete -f -")
+	}
 	for _, dir := range []string{configDir, mode("center").data(), mode("agent").data()} {
 		if _, err := os.Stat(m.path(dir)); err != nil {
 			continue
