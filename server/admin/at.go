@@ -1,10 +1,14 @@
 package admin
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
@@ -51,4 +55,21 @@ func urlAt(space, at string) string {
 		return space
 	}
 	return strings.TrimSuffix(space, "/") + viewPath + at
+}
+
+// mustHaveSite returns an error if the first target of a path is none of the center's. Whoever may not
+// read its targets learns that from the view itself.
+func (c *center) mustHaveSite(ctx context.Context, at string) error {
+	if at == "" {
+		return nil
+	}
+	name, _, _ := strings.Cut(at, "/")
+	_, err := c.root.Resource(syncTargets).Get(ctx, name, metav1.GetOptions{})
+	switch {
+	case apierrors.IsNotFound(err):
+		return fmt.Errorf("--at %s: there is no site %q; see them with: skerry status", at, name)
+	case apierrors.IsForbidden(err), apierrors.IsUnauthorized(err):
+		return nil
+	}
+	return err
 }

@@ -134,7 +134,13 @@ func (c *center) forCaller(o UseOptions) (*clientcmdapi.Config, error) {
 		return nil, err
 	}
 	cluster := c.file.Clusters[current.Cluster].DeepCopy()
+	local := saysLocal(cluster)
 	cluster.LocationOfOrigin, cluster.Extensions = "", nil
+	if local {
+		if err := LocalAddress(cluster); err != nil {
+			return nil, err
+		}
+	}
 	cluster.Server = urlAt(c.spaceAddress(o.Space, bound), o.At)
 	if err := keepAuthorities(store, center, cluster); err != nil {
 		return nil, err

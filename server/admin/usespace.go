@@ -70,6 +70,9 @@ func UseSpace(ctx context.Context, o UseOptions) error {
 	if err := c.mayUse(ctx, o); err != nil {
 		return err
 	}
+	if err := c.mustHaveSite(ctx, o.At); err != nil {
+		return err
+	}
 	own := newOwnKubeconfig()
 	if err := own.mayName(c.name(o), c.url.Host); err != nil && !o.Print {
 		return err
