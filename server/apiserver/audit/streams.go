@@ -14,6 +14,10 @@ const (
 	// Pod is the Pod's name at its site, Container the one that was named, or its only one.
 	Pod       = "skerry.dev/pod"
 	Container = "skerry.dev/container"
+	// Received and Sent are how many bytes came from the client, and went to it, over an upgraded
+	// connection, with the frames of its protocol. They are in the line of the end.
+	Received = "skerry.dev/bytes-received"
+	Sent     = "skerry.dev/bytes-sent"
 )
 
 // firstWord cuts a command line in a request's URI to its first word: arguments hold passwords.

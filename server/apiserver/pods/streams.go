@@ -145,7 +145,9 @@ func (s siteObjects) talk(
 			return
 		}
 		r.Upgrade = upgrade
-		s.sites.Serve(w, req, target, r, func(site string, _ int) {
+		count := &counted{ResponseWriter: w}
+		defer count.tell(req)
+		s.sites.Serve(count, req, target, r, func(site string, _ int) {
 			audit.AddAuditAnnotation(req.Context(), auditlog.Path, site)
 		})
 	}), nil
