@@ -101,3 +101,19 @@ func TestCheckRotatesTheKey(t *testing.T) {
 	c.eventuallyApplied(all)
 	w.stop()
 }
+
+// The directory of the service is looked at where there is one, and that of other agents elsewhere.
+func TestCheckedDir(t *testing.T) {
+	t.Parallel()
+	service := t.TempDir()
+	if got := checkedDir(service); got != service {
+		t.Errorf("on a machine with the service: %s", got)
+	}
+	if got := checkedDir(filepath.Join(service, "none")); got != plainData {
+		t.Errorf("on a machine without it: %s", got)
+	}
+	unit, err := os.ReadFile("../packaging/systemd/skerry-agent.service")
+	if err != nil || !strings.Contains(string(unit), "\nStateDirectory="+filepath.Base(serviceData)+"\n") {
+		t.Errorf("the unit keeps its data elsewhere than %s: %v", serviceData, err)
+	}
+}

@@ -56,7 +56,7 @@ func (p problem) same(q problem) bool {
 }
 
 // maxWords is how long the message of a problem may be.
-const maxWords = 300
+const maxWords = 600
 
 // judge makes the verdict of one target.
 func (p *Progress) judge(target string, content placement.Content) (*verdict, error) {
@@ -134,9 +134,11 @@ func nameOf(k store.Key) string {
 	return k.Resource + "/" + k.Namespace + "/" + k.Name
 }
 
+// words are those of a message that there is room for. The command that mends it stands at its end, so a
+// long one is cut in the middle.
 func words(text string) string {
 	if runes := []rune(text); len(runes) > maxWords {
-		return string(runes[:maxWords]) + "..."
+		return string(runes[:maxWords/2]) + " ... " + string(runes[len(runes)-maxWords/2:])
 	}
 	return text
 }

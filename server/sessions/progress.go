@@ -23,7 +23,7 @@ const (
 	countShare = 20
 	// maxNamed is how many refusals and moves a status names, and maxWords how long the words of
 	// each may be.
-	maxNamed, maxWords = 10, 300
+	maxNamed, maxWords = 10, 600
 )
 
 // progress is how far a target is with what is placed on it. It is never changed in place.
@@ -155,10 +155,11 @@ func advance(status *v1alpha1.SyncTargetStatus, p *progress) {
 	}
 }
 
-// words are those of a message that a status has room for.
+// words are those of a message that a status has room for. The command that mends it stands at its end,
+// so a long one is cut in the middle.
 func words(text string) string {
 	if runes := []rune(text); len(runes) > maxWords {
-		return string(runes[:maxWords]) + "..."
+		return string(runes[:maxWords/2]) + " ... " + string(runes[len(runes)-maxWords/2:])
 	}
 	return text
 }
