@@ -16,7 +16,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.opentelemetry.io/otel/trace"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/accounttokens"
@@ -312,13 +311,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		ServiceAccountKey: s.keys.ServiceAccountKey(), ExternalURL: s.url, Bundle: s.keys.Bundle,
 		SpacesDomain: s.cfg.SpacesDomain,
 		Spaces:       set, Outbound: webhooks,
-		Place: func(_ context.Context, space string, key store.Key, obj metav1.Object) (targets, unit string) {
-			if s.lead != nil && !s.lead.holds() {
-				return "", "" // the leader writes it: what this replica knows may be old
-			}
-			a := s.delivery.Admit(space, key, obj)
-			return a.Targets, a.Unit
-		},
+		Place:                s.place,
 		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
 		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.sites, RTT: s.sessions.RTT,
 		WebhookMetrics: s.webhooks(),

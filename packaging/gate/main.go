@@ -42,7 +42,7 @@ func main() {
 	flag.BoolVar(&o.verbose, "v", false, "print all output as it comes")
 	changed := flag.String("changed", "", "files that the change touches, separated by white space")
 	flag.StringVar(&o.packages, "packages", "", "packages to test, separated by white space")
-	flag.StringVar(&o.flakes, "flakes", "", "file to which a line is added for each flake: PACKAGE PATTERN, for go test -run")
+	flag.StringVar(&o.flakes, "flakes", "", "file that gets a line for each flake: PACKAGE PATTERN, for go test -run")
 	flag.Parse()
 	o.changed, o.args = strings.Fields(*changed), flag.Args()
 	if err := o.run(os.Stdout); err != nil {

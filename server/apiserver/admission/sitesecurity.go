@@ -87,7 +87,12 @@ func (p *PodSecurity) refusing(
 	return targets, strictest, why
 }
 
-func (p *PodSecurity) allows(level psapi.Level, meta *metav1.ObjectMeta, spec *corev1.PodSpec) policy.AggregateCheckResult {
+// allows holds Pods to a level, in the words of the Pod Security Standards.
+func (p *PodSecurity) allows(
+	level psapi.Level,
+	meta *metav1.ObjectMeta,
+	spec *corev1.PodSpec,
+) policy.AggregateCheckResult {
 	return policy.AggregateCheckResults(
 		p.rules.Evaluator.EvaluatePod(psapi.LevelVersion{Level: level, Version: psapi.LatestVersion()}, meta, spec))
 }
