@@ -54,6 +54,15 @@ build: bin/skerry bin/testenv ## build bin/skerry and bin/testenv
 bin/skerry:
 	go build -p $(JOBS) -ldflags '$(LDFLAGS)' -o $@ .
 
+# For devices that count bytes: an agent that is no center, in a quarter of the size.
+.PHONY: bin/skerry-agent
+bin/skerry-agent:
+	go build -p $(JOBS) -tags agentonly -ldflags '$(LDFLAGS)' -o $@ .
+
+.PHONY: agent-only
+agent-only: bin/skerry-agent ## build bin/skerry-agent, which is an agent alone, for small devices (GOARCH=arm64)
+	@ls -l $<
+
 .PHONY: bin/testenv
 bin/testenv:
 	cd testenv && go build -p $(JOBS) -o ../$@ ./cmd/testenv
@@ -156,6 +165,7 @@ bin/gotestsum:
 compile: c-compiler ## compile what race and unit test
 	CGO_ENABLED=1 go build -race -p $(JOBS) $$(.ci/packages race)
 	go build -p $(JOBS) $$(.ci/packages unit)
+	go build -p $(JOBS) -tags agentonly .
 	cd testenv && CGO_ENABLED=1 go build -race -p $(JOBS) ./...
 
 .PHONY: race
@@ -197,14 +207,14 @@ c-compiler:
 CORE := first_light relay killed partition moves regressed sealed operator walk users streams webhooks
 
 .PHONY: core
-core: build testenv bin/gate ## the scenarios that every change must pass, and those that it touches
+core: build testenv bin/gate bin/skerry-agent ## the scenarios that every change must pass, and those that it touches
 	touched=$$(.ci/changed | sed -nE 's,^testenv/testdata/script/(.*)\.txt$$,\1,p'); \
 	if [ "$$(wc -w <<<"$$touched")" -gt 8 ]; then touched=; echo "more than 8 scripts are touched: make scenarios runs them" >&2; fi; \
 	scripts="$$(echo $(CORE) $$touched)"; \
 	$(SCENARIOS) SKERRY_PATIENCE=4 $(ALONE) $(call gate,-v,./scenarios) -count=1 "-run=^TestScenarios$$/^script$$/^($${scripts// /|})$$"
 
 .PHONY: scenarios
-scenarios: build bin/skerry-failpoints testenv ## scenarios over real and simulated clusters (RUN=regexp selects)
+scenarios: build bin/skerry-agent bin/skerry-failpoints testenv ## scenarios over real and simulated clusters (RUN=regexp selects)
 	$(SCENARIOS) SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
 	  $(ALONE) go test -count=1 -timeout 120m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
 
@@ -214,6 +224,7 @@ scenarios: build bin/skerry-failpoints testenv ## scenarios over real and simula
 lint: ## formatting, go vet, staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -d $$(git ls-files '*.go'); echo "run gofmt -w"; exit 1; }
 	go vet -p $(JOBS) ./...
+	go vet -tags agentonly . ./packaging
 	GOFLAGS=-trimpath go run $(STATICCHECK) ./...
 	cd testenv && go vet ./... && GOFLAGS=-trimpath go run $(STATICCHECK) ./...
 

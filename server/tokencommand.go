@@ -10,6 +10,7 @@ import (
 
 	"skerry.dev/skerry/server/admin"
 	"skerry.dev/skerry/server/sessions"
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // TokenCommand is `skerry token` with its subcommands.
@@ -19,11 +20,11 @@ func TokenCommand() *cli.Command {
 			return err
 		}
 		if ttl := c.Duration("ttl"); ttl <= 0 {
-			return admin.Usage("--ttl %s: write a duration above 0, such as 24h; see: %s --help", ttl, c.Command.HelpName)
+			return commandline.Usage("--ttl %s: write a duration above 0, such as 24h; see: %s --help", ttl, c.Command.HelpName)
 		}
 		uses := c.Int("uses")
 		if uses < 1 || uses > sessions.MaxTokenUses {
-			return admin.Usage("--uses %d: a token joins 1 to %d sites; for more make several tokens",
+			return commandline.Usage("--uses %d: a token joins 1 to %d sites; for more make several tokens",
 				uses, sessions.MaxTokenUses)
 		}
 		root, parent, err := admin.RootConfig(c.String("kubeconfig"))
@@ -33,7 +34,7 @@ func TokenCommand() *cli.Command {
 		if err != nil {
 			return err
 		}
-		l, err := admin.Labels(c)
+		l, err := commandline.Labels(c)
 		if err != nil {
 			return err
 		}
@@ -93,7 +94,7 @@ func TokenCommand() *cli.Command {
 				&cli.StringSliceFlag{Name: "labels",
 					Usage: "k=v labels that each of its sites will have here, whatever the site says"},
 				&cli.IntFlag{Name: "uses", Value: 1, Usage: "how many sites it joins, up to 1000; each with a name of its own"},
-				admin.DurationFlag(24*time.Hour, "how long it may be used, such as 30m or 7d", "ttl"))},
+				commandline.DurationFlag(24*time.Hour, "how long it may be used, such as 30m or 7d", "ttl"))},
 		{
 			Name:   "list",
 			Usage:  "list the tokens; secrets are not kept and cannot be shown",

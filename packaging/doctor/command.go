@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"skerry.dev/skerry/server/admin"
+	"skerry.dev/skerry/tunnel/commandline"
 	"skerry.dev/skerry/tunnel/doctor"
 )
 
@@ -78,7 +79,7 @@ func (d Daemons) part(name, usage string, flags []cli.Flag, here *machinePlaces)
 		return print(c, d, []part{{name, checks, c}})
 	}}
 	if name != "workstation" {
-		command.Before = admin.FromFile
+		command.Before = commandline.FromFile
 	}
 	return command
 }
@@ -102,7 +103,7 @@ func examine(ctx context.Context, version string, parts []part) *doctor.Report {
 func print(c *cli.Context, d Daemons, parts []part) error {
 	format := c.String("output")
 	if !doctor.Known(format) {
-		return admin.Usage("-o %q: use %s", format, formats)
+		return commandline.Usage("-o %q: use %s", format, formats)
 	}
 	report := examine(c.Context, d.Version, parts)
 	if err := report.Print(c.App.Writer, format); err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"skerry.dev/skerry/agent"
 	"skerry.dev/skerry/packaging/doctor/bundle/bundletest"
-	"skerry.dev/skerry/server/admin"
+	"skerry.dev/skerry/tunnel/commandline"
 	"skerry.dev/skerry/tunnel/doctor"
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
@@ -47,7 +47,7 @@ func run(t *testing.T, args ...string) (string, error) {
 	var out bytes.Buffer
 	app := &cli.App{Name: "skerry", Writer: &out, ErrWriter: &out, ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{Command(daemons()), BundleCommand(daemons())}}
-	err := app.RunContext(t.Context(), admin.FlagsFirst(app, append([]string{"skerry"}, args...)))
+	err := app.RunContext(t.Context(), commandline.FlagsFirst(app, append([]string{"skerry"}, args...)))
 	return out.String(), err
 }
 
@@ -85,7 +85,7 @@ func TestDoctorOfAWorkstation(t *testing.T) {
 	if !errors.Is(err, doctor.ErrFaults) || !strings.Contains(out, "fault: kubeconfig-missing") {
 		t.Errorf("%v %s", err, out)
 	}
-	if _, err := run(t, "doctor", "workstation", "-o", "xml"); !errors.Is(err, admin.ErrUsage) {
+	if _, err := run(t, "doctor", "workstation", "-o", "xml"); !errors.Is(err, commandline.ErrUsage) {
 		t.Errorf("-o xml: %v", err)
 	}
 }

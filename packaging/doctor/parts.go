@@ -19,6 +19,7 @@ import (
 	"skerry.dev/skerry/server/admin"
 	"skerry.dev/skerry/server/backup"
 	serverdoctor "skerry.dev/skerry/server/doctor"
+	"skerry.dev/skerry/tunnel/commandline"
 	"skerry.dev/skerry/tunnel/doctor"
 	"skerry.dev/skerry/tunnel/doctor/machine"
 	"skerry.dev/skerry/tunnel/doctor/parent"
@@ -110,7 +111,7 @@ func (d Daemons) configured(c *cli.Context, name string, here *machinePlaces) (*
 			return nil, err
 		}
 	}
-	return out, admin.FromFile(out)
+	return out, commandline.FromFile(out)
 }
 
 // checks returns the checks of a part.
@@ -190,7 +191,7 @@ const encryptionCredential = "skerry_encryption-key"
 
 // backups are those that a center's flags ask for. Their credentials are not needed.
 func backups(c *cli.Context) (b serverdoctor.Backups, err error) {
-	plan, err := backup.PlanOf(c, "", admin.Usage)
+	plan, err := backup.PlanOf(c, "", commandline.Usage)
 	if err != nil {
 		return b, err
 	}
@@ -201,9 +202,9 @@ func backups(c *cli.Context) (b serverdoctor.Backups, err error) {
 func (d Daemons) site(c *cli.Context, here *machinePlaces) (cfg agentdoctor.Config, err error) {
 	way, err := proxy.New(proxy.Config{URL: c.String("proxy"), File: c.String("proxy-file")})
 	if err != nil {
-		return cfg, admin.Usage("%s", err)
+		return cfg, commandline.Usage("%s", err)
 	}
-	labels, err := admin.Labels(c)
+	labels, err := commandline.Labels(c)
 	if err != nil {
 		return cfg, err
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"skerry.dev/skerry/server/admin"
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // BundleCommand is `skerry support-bundle`.
@@ -28,7 +29,7 @@ func BundleCommand(d Daemons) *cli.Command {
 				return d.pack(c, here, []part{{name, checks, c}})
 			}}
 		if name != "workstation" {
-			out.Before = admin.FromFile
+			out.Before = commandline.FromFile
 		}
 		return out
 	}

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 func TestCheckArguments(t *testing.T) {
@@ -58,7 +60,7 @@ func TestCheckArguments(t *testing.T) {
 		"skerry center --data-dir=d backup f g":    `unexpected argument "g"; see: skerry center backup --help`,
 		"skerry complete -- space create foo bar":  "",
 	} {
-		err := CheckArguments(app, FlagsFirst(app, strings.Fields(in)))
+		err := commandline.CheckArguments(app, commandline.FlagsFirst(app, strings.Fields(in)))
 		if got := text(err); got != want {
 			t.Errorf("%s\n got %s\nwant %s", in, got, want)
 		} else if err != nil && !errors.Is(err, ErrUsage) {

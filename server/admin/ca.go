@@ -15,6 +15,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // CAOptions say which center's authorities a command is about and what is wanted of them.
@@ -69,9 +70,9 @@ func CACommand() *cli.Command {
 				Action: do(RotateCA),
 				Flags: ClientFlags(
 					DataFlag(),
-					DurationFlag(0, "use the new authorities after this time, although sites do not trust them yet "+
+					commandline.DurationFlag(0, "use the new authorities after this time, although sites do not trust them yet "+
 						"(default: wait for all)", "switch-after"),
-					DurationFlag(v1alpha1.DefaultRetireAfter,
+					commandline.DurationFlag(v1alpha1.DefaultRetireAfter,
 						"how long the old authorities stay trusted at least: kubeconfigs name them", "retire-after"),
 					&cli.BoolFlag{
 						Name:  "force",

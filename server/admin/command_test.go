@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 func TestFlagsFirst(t *testing.T) {
@@ -30,7 +32,7 @@ func TestFlagsFirst(t *testing.T) {
 		"skerry":                                      "skerry",
 		"skerry space kubeconfig shop --kubeconfig f": "skerry space kubeconfig --kubeconfig f shop",
 	} {
-		if got := FlagsFirst(app, strings.Fields(in)); !slices.Equal(got, strings.Fields(want)) {
+		if got := commandline.FlagsFirst(app, strings.Fields(in)); !slices.Equal(got, strings.Fields(want)) {
 			t.Errorf("%s\n got %q\nwant %q", in, got, want)
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"skerry.dev/skerry/server/admin/fleet"
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // DrainOptions say how to drain a site.
@@ -37,7 +38,7 @@ func drainCommand() *cli.Command {
 		ArgsUsage: "NAME",
 		Flags: ClientFlags(
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would leave and what would stay, change nothing"},
-			DurationFlag(0, "how long to wait until everything has left; 0: for ever", "timeout", "wait"),
+			commandline.DurationFlag(0, "how long to wait until everything has left; 0: for ever", "timeout", "wait"),
 			DataFlag(),
 			QuietFlag()),
 		Action: func(c *cli.Context) error {

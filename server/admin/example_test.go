@@ -16,6 +16,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"skerry.dev/skerry/server/admin"
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // A dry run has the center check and complete a Space, and creates nothing.
@@ -68,7 +69,7 @@ func run(serve http.HandlerFunc, line string) {
 	app := &cli.App{Name: "skerry", Writer: os.Stdout,
 		Commands: []*cli.Command{admin.SpaceCommand(), admin.StatusCommand()}}
 	words := append(strings.Fields(line), "--kubeconfig", kubeconfig)
-	if err := app.RunContext(context.Background(), admin.FlagsFirst(app, words)); err != nil {
+	if err := app.RunContext(context.Background(), commandline.FlagsFirst(app, words)); err != nil {
 		fmt.Println(err)
 	}
 }

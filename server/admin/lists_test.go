@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // command runs a command line against a center whose API is answered by serve.
@@ -34,7 +36,7 @@ func command(t *testing.T, serve http.HandlerFunc, line string) (string, error) 
 		Commands: []*cli.Command{SpaceCommand(), StatusCommand(), TargetCommand(), RenderCommand(),
 			ExplainCommand(), RebalanceCommand(), RolloutCommand()}}
 	err := app.RunContext(context.Background(),
-		FlagsFirst(app, append(strings.Fields("skerry "+line), "--kubeconfig", kubeconfig)))
+		commandline.FlagsFirst(app, append(strings.Fields("skerry "+line), "--kubeconfig", kubeconfig)))
 	return out.String(), err
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"skerry.dev/skerry/server/admin/credential"
 	"skerry.dev/skerry/server/admin/credential/signin"
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // What a user can cause with logins, groups and credentials is said in one line.
@@ -40,7 +41,7 @@ func TestMessagesOfLogins(t *testing.T) {
 		words := append(append([]string{"skerry"}, strings.Fields(line)...), "--kubeconfig", kubeconfig)
 		app := &cli.App{Name: "skerry", Writer: io.Discard, ExitErrHandler: func(*cli.Context, error) {},
 			Commands: []*cli.Command{SpaceCommand(), LoginCommand()}}
-		if got := text(Plain(app.RunContext(context.Background(), FlagsFirst(app, words)))); got != want {
+		if got := text(Plain(app.RunContext(context.Background(), commandline.FlagsFirst(app, words)))); got != want {
 			t.Errorf("skerry %s\n got %s\nwant %s", line, got, want)
 		}
 	}

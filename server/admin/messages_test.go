@@ -12,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"skerry.dev/skerry/tunnel/commandline"
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
@@ -50,7 +51,7 @@ func TestMessages(t *testing.T) {
 		}
 		app := &cli.App{Name: "skerry", Writer: io.Discard, ExitErrHandler: func(*cli.Context, error) {},
 			Commands: []*cli.Command{SpaceCommand(), StatusCommand(), TargetCommand()}}
-		if got := text(Plain(app.RunContext(context.Background(), FlagsFirst(app, words)))); got != want {
+		if got := text(Plain(app.RunContext(context.Background(), commandline.FlagsFirst(app, words)))); got != want {
 			t.Errorf("skerry %s\n got %s\nwant %s", line, got, want)
 		}
 	}

@@ -26,18 +26,6 @@ const dataFormats = "json or yaml"
 // DataFlag is -o of a command that prints what it did.
 func DataFlag() cli.Flag { return OutputFlag(dataFormats) }
 
-// PrintVersion prints the version of the program, and of what it was built.
-func PrintVersion(w io.Writer, output, version, commit string) error {
-	if err := checkDataOutput(output); err != nil {
-		return err
-	}
-	if output == "" {
-		_, err := fmt.Fprintf(w, "skerry %s (commit %s)\n", version, commit)
-		return err
-	}
-	return printData(w, output, map[string]string{"version": version, "commit": commit}, nil)
-}
-
 func checkDataOutput(output string) error {
 	if output != "" && output != "json" && output != "yaml" {
 		return Usage("-o %q: use %s", output, dataFormats)

@@ -15,6 +15,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // RebalanceOptions say how to even out the load of sites.
@@ -38,7 +39,7 @@ func RebalanceCommand() *cli.Command {
 		Flags: ClientFlags(
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the plan, change nothing"},
 			&cli.IntFlag{Name: "max-moves", Value: 10, Usage: "how many units to move at most"},
-			DurationFlag(15*time.Minute, "how long one move may take", "timeout"),
+			commandline.DurationFlag(15*time.Minute, "how long one move may take", "timeout"),
 			DataFlag(),
 			QuietFlag()),
 		Action: func(c *cli.Context) error {

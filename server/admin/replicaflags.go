@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"skerry.dev/skerry/store/etcd"
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // The flags of a center of several replicas.
@@ -78,7 +79,7 @@ func checkReplica(c *cli.Context) error {
 		if c.String(DatastoreFlag) == "" {
 			return Usage("--%s: only one of several replicas has it; add --%s", ReplicaAddressFlag, DatastoreFlag)
 		}
-		return HostPort("--"+ReplicaAddressFlag, address)
+		return commandline.HostPort("--"+ReplicaAddressFlag, address)
 	}
 	return nil
 }

@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/rest"
@@ -121,17 +120,4 @@ func (k Token) users(all bool) string {
 		return fmt.Sprintf("%s and %d more", strings.Join(k.UsedBy[:shown], ","), n-shown)
 	}
 	return orElse(strings.Join(k.UsedBy, ","), "-")
-}
-
-// Labels are those of --labels k=v.
-func Labels(c *cli.Context) (map[string]string, error) {
-	out := map[string]string{}
-	for _, pair := range c.StringSlice("labels") {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok || key == "" {
-			return nil, Usage("--labels %q: write k=v", pair)
-		}
-		out[key] = value
-	}
-	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"skerry.dev/skerry/server/admin/credential/signin"
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // Bounds of the time that a user's token may live, see --ttl.
@@ -68,7 +69,7 @@ func kubeconfigCommand() *cli.Command {
 			},
 			namespaceFlag(),
 			atFlag(),
-			DurationFlag(defaultTokenLife, "how long it is good for, 10m to 366d", "ttl"),
+			commandline.DurationFlag(defaultTokenLife, "how long it is good for, 10m to 366d", "ttl"),
 			&cli.BoolFlag{
 				Name:  "renewable",
 				Usage: "let the holder renew it, for as long as it is used and the user is not revoked",

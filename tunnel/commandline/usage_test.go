@@ -1,4 +1,4 @@
-package admin
+package commandline
 
 import (
 	"context"
@@ -54,4 +54,11 @@ func TestRequiredFlagFromEnvironment(t *testing.T) {
 	if err := CheckArguments(app, line); err != nil {
 		t.Errorf("the environment sets it: %v", err)
 	}
+}
+
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
 }
