@@ -30,6 +30,8 @@ type conn struct {
 	// tunnel.IdleKeepAlive.
 	every  atomic.Int64
 	silent atomic.Bool // it was ended because nothing came
+	// closed is why the other side has closed it, once a stream has said so: quic-go tells streams first.
+	closed atomic.Pointer[quicgo.ApplicationError]
 
 	// bytes of heartbeats
 	sent, received atomic.Uint64
@@ -46,7 +48,7 @@ func (c *conn) OpenStream(ctx context.Context) (tunnel.Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open a stream: %w", reasonOf(err))
 	}
-	return stream{s}, nil
+	return stream{s, c}, nil
 }
 
 func (c *conn) AcceptStream(ctx context.Context) (tunnel.Stream, error) {
@@ -54,7 +56,7 @@ func (c *conn) AcceptStream(ctx context.Context) (tunnel.Stream, error) {
 	if err != nil {
 		return nil, fmt.Errorf("accept a stream: %w", reasonOf(err))
 	}
-	return stream{s}, nil
+	return stream{s, c}, nil
 }
 
 func (c *conn) Peer() tunnel.Identity { return c.peer }
@@ -98,6 +100,9 @@ func (c *conn) Err() error {
 	if c.silent.Load() { // its streams fail before it is done
 		return &quicgo.IdleTimeoutError{}
 	}
+	if closed := c.closed.Load(); closed != nil {
+		return reasonOf(closed)
+	}
 	if c.quic.Context().Err() == nil {
 		return nil
 	}
@@ -132,25 +137,31 @@ func (c *conn) Close(reason error) error {
 	return c.quic.CloseWithError(quicgo.ApplicationErrorCode(tunnel.CodeOf(reason)), text)
 }
 
-// stream is a QUIC stream whose Cancel ends both halves. The streams of a connection that the other
-// side has closed fail before Conn.Err tells why. So their errors tell it as well.
-type stream struct{ *quicgo.Stream }
+// stream is a QUIC stream whose Cancel ends both halves. Its errors tell why the other side has closed
+// the connection, and Conn.Err tells it from then on.
+type stream struct {
+	*quicgo.Stream
+	of *conn
+}
 
 func (s stream) Read(p []byte) (int, error) {
 	n, err := s.Stream.Read(p)
-	return n, ended(err)
+	return n, s.of.ended(err)
 }
 
 func (s stream) Write(p []byte) (int, error) {
 	n, err := s.Stream.Write(p)
-	return n, ended(err)
+	return n, s.of.ended(err)
 }
 
 // ended returns why a stream has ended. It is tunnel.ErrStreamCanceled when the other side has
 // canceled the stream, alone or with the connection and without a reason.
-func ended(err error) error {
+func (c *conn) ended(err error) error {
 	var reset *quicgo.StreamError
 	var closed *quicgo.ApplicationError
+	if errors.As(err, &closed) && closed.Remote {
+		c.closed.CompareAndSwap(nil, closed)
+	}
 	if errors.As(err, &reset) && reset.Remote && reset.ErrorCode == streamCancelled ||
 		errors.As(err, &closed) && closed.Remote && closed.ErrorCode == 0 {
 		return fmt.Errorf("%w: %w", tunnel.ErrStreamCanceled, err)

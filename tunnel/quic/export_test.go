@@ -72,3 +72,6 @@ func Questions(parent tunnel.Conn) func() []byte {
 		return c.secret.question(counter)
 	}
 }
+
+// StreamEnded is what a stream of a connection returns of an error of quic-go.
+func StreamEnded(of tunnel.Conn, err error) error { return of.(*conn).ended(err) }

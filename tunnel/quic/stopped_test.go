@@ -5,8 +5,11 @@ import (
 	"testing"
 	"time"
 
+	quicgo "github.com/quic-go/quic-go"
+
 	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/quic"
 	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
@@ -53,5 +56,19 @@ func TestStoppedAgent(t *testing.T) {
 				t.Errorf("the parent ended: %v", err)
 			}
 		})
+	}
+}
+
+// A stream may tell that the other side has closed the connection before the connection itself does.
+// Both say why from then on: else an admin reads of a broken stream, and not of the reason.
+func TestReasonThatAStreamTellsFirst(t *testing.T) {
+	_, parent := newSite(t).pair(t)
+	if err := quic.StreamEnded(parent, &quicgo.StreamError{Remote: true, ErrorCode: 1}); parent.Err() != nil {
+		t.Errorf("a stream that failed alone, %v, ended the connection: %v", err, parent.Err())
+	}
+	err := quic.StreamEnded(parent, &quicgo.ApplicationError{Remote: true,
+		ErrorCode: quicgo.ApplicationErrorCode(tunnel.CodeOf(tunnel.ErrStalled))})
+	if err != tunnel.ErrStalled || parent.Err() != tunnel.ErrStalled {
+		t.Errorf("the stream says %v, and the connection %v", err, parent.Err())
 	}
 }
