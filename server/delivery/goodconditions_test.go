@@ -29,6 +29,11 @@ func TestADefinitionSaysWhatIsGood(t *testing.T) {
 	c.eventually("said", func() bool {
 		return maps.Equal(says(), placement.GoodConditions{"Healthy": true, "OutOfSync": false})
 	})
+	c.put(store.Key{Space: "shop", Resource: "configmaps", Namespace: "app", Name: crd.Name},
+		obj("v1", "ConfigMap", meta(crd.Name)))
+	if len(says()) != 2 {
+		t.Errorf("after another object of its name it says %v", says())
+	}
 	define("Healthy=maybe")
 	if says() != nil {
 		t.Errorf("what means nothing says %v", says())

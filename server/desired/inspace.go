@@ -5,6 +5,7 @@ import (
 
 	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
 )
 
 // stay takes over what a definition says. Who decides about its custom resources changes with it.
@@ -45,6 +46,9 @@ func (s *step) reattribute(sp *catalog.Space, of func(*catalog.Kind) bool) {
 // saysOfConditions takes over what a definition says of the conditions of its objects. A text that nobody
 // understands says nothing: admission has warned of it.
 func (d *State) saysOfConditions(definition *catalog.Object, text string) {
+	if definition.Kind.Order != store.ClassCRD {
+		return
+	}
 	sp := definition.Namespace.Space
 	good, err := placement.ParseGoodConditions(text)
 	if err != nil || len(good) == 0 {

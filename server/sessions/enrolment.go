@@ -68,16 +68,28 @@ func (d *Server) tryRedeem(ctx context.Context, client dynamic.Interface, r enro
 }
 
 // record writes down who joins, one after the other: many sites may join with one token at the same
-// time, and each would take its record from the others.
-func (d *Server) record(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) (joining, []byte, error) {
-	d.joins.Lock()
-	defer d.joins.Unlock()
-	j, err := d.judge(ctx, client, r)
+// time, and each would take its record from the others. Who has no token waits for nobody, and nobody
+// for him.
+func (d *Server) record(
+	ctx context.Context,
+	client dynamic.Interface,
+	r enroll.JoinRequest,
+) (j joining, chain []byte, err error) {
+	if _, err := d.token(ctx, client, r); err != nil {
+		return j, nil, err
+	}
+	select {
+	case d.joins <- struct{}{}:
+	case <-ctx.Done():
+		return j, nil, ctx.Err()
+	}
+	defer func() { <-d.joins }()
+	j, err = d.judge(ctx, client, r)
 	if err != nil {
 		return j, nil, err
 	}
 	token, target := j.token, j.target
-	chain, err := d.cfg.Credentials.Sign(r.CSR, r.Name)
+	chain, err = d.cfg.Credentials.Sign(r.CSR, r.Name)
 	if err != nil {
 		return j, nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
 	}

@@ -46,9 +46,9 @@ type Server struct {
 	leases     *leases
 	flaps      *flaps
 	renames    *renames
-	joins      sync.Mutex  // held while a site is let in
-	awaited    atomic.Bool // who comes back soon after the start of this center has come back
-	waited     atomic.Bool // this center has waited for the targets that were connected before it started
+	joins      chan struct{} // has one in it while a site is let in
+	awaited    atomic.Bool   // who comes back soon after the start of this center has come back
+	waited     atomic.Bool   // this center has waited for the targets that were connected before it started
 
 	mu            sync.Mutex
 	sessions      map[string]*session
@@ -69,6 +69,7 @@ func New(cfg Config) *Server {
 	meter, strangers := traffic.New(), &unknownAgents{names: map[string]v1alpha1.UnknownAgent{}}
 	d := &Server{
 		cfg:           cfg,
+		joins:         make(chan struct{}, 1),
 		targets:       newTargets(),
 		subtree:       newSubtreeStatus(),
 		meter:         meter,

@@ -53,20 +53,37 @@ func (l *leaving) record(target string, k store.Key) {
 	}
 }
 
-// take returns the targets whose word on an object is to be told now, and how long the next one waits, 0
-// for none.
-func (l *leaving) take(k store.Key, now time.Time) (targets []string, wait time.Duration) {
+// ripe returns the targets whose word on an object is to be told now.
+func (l *leaving) ripe(k store.Key, now time.Time) (targets []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for target, at := range l.due[k] {
-		if rest := at.Sub(now); rest <= 0 {
+		if !at.After(now) {
 			targets = append(targets, target)
-			l.due[k][target] = now.Add(stuckRepeat)
-		} else if wait == 0 || rest < wait {
+		}
+	}
+	return targets
+}
+
+// next returns how long the first word on an object waits, 0 for none.
+func (l *leaving) next(k store.Key, now time.Time) (wait time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, at := range l.due[k] {
+		if rest := max(at.Sub(now), time.Millisecond); wait == 0 || rest < wait {
 			wait = rest
 		}
 	}
-	return targets, wait
+	return wait
+}
+
+// postpone has a target's word on an object told at another time.
+func (l *leaving) postpone(target string, k store.Key, to time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, waits := l.due[k][target]; waits {
+		l.due[k][target] = to
+	}
 }
 
 // keys are the objects of a target, in order.
@@ -102,8 +119,7 @@ func (s *Summary) placedOn(target string, k store.Key) bool {
 
 // tellStuck tells in the space which targets cannot remove an object, for as long as it is so.
 func (s *Summary) tellStuck(k store.Key) error {
-	targets, _ := s.leaving.take(k, time.Now())
-	for _, target := range targets {
+	for _, target := range s.leaving.ripe(k, time.Now()) {
 		r, ok, err := s.report(target, k)
 		switch {
 		case err != nil:
@@ -111,7 +127,8 @@ func (s *Summary) tellStuck(k store.Key) error {
 		case !ok || s.placedOn(target, k):
 			s.leaving.drop(target, k)
 			continue
-		case r.Error == nil:
+		case r.Error == nil: // it is about to go, or to say why not
+			s.leaving.postpone(target, k, time.Now().Add(stuckAge))
 			continue
 		}
 		e := placement.Event{Key: k, UID: r.OriginUID, Warning: true, Reason: r.Error.Reason,
@@ -122,8 +139,9 @@ func (s *Summary) tellStuck(k store.Key) error {
 			e.Kind = k.Resource // nothing is left that could say its kind
 		}
 		s.events.record(e)
+		s.leaving.postpone(target, k, time.Now().Add(stuckRepeat))
 	}
-	if _, wait := s.leaving.take(k, time.Now()); wait > 0 {
+	if wait := s.leaving.next(k, time.Now()); wait > 0 {
 		s.queue.AddAfter(k, wait)
 	}
 	return nil

@@ -56,7 +56,7 @@ func (s *Summary) eventNewsLocked(of reportedEvent, news bool) {
 // foundEvent takes over an Event of a snapshot that shows what a target reported.
 func (s *Summary) foundEvent(w store.Write) {
 	notes := fields.Map(fields.Map(w.Object, "metadata"), "annotations")
-	target, name := fields.String(notes, v1alpha1.AnnotationReportedFrom), fields.String(notes, annotationReportedEvent)
+	target, name := fields.Clone(notes, v1alpha1.AnnotationReportedFrom), fields.Clone(notes, annotationReportedEvent)
 	if !isEvent(w.Key) || target == "" || name == "" {
 		return
 	}

@@ -56,3 +56,21 @@ func TestWhatHangsAtASiteIsTold(t *testing.T) {
 		}
 	})
 }
+
+// A site that says late why it cannot remove an object is heard, and not only at the next repeat.
+func TestWhatHangsLaterAtASiteIsTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newCenter(t)
+		defer c.stop()
+		late := key("apps", "deployments", "late")
+		c.says("paris", late, &store.Report{OriginUID: "uid-late"})
+		time.Sleep(stuckAge + time.Second)
+		c.says("paris", late, &store.Report{OriginUID: "uid-late",
+			Error: &store.ReportError{Reason: "WaitingForFinalizers", Message: "waits"}})
+		time.Sleep(stuckAge)
+		synctest.Wait()
+		if now := c.happenings(); len(now) != 1 {
+			t.Errorf("told is %v", now)
+		}
+	})
+}
