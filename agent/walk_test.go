@@ -3,9 +3,12 @@ package agent
 import (
 	"fmt"
 	"math/rand/v2"
+	"path"
 	"testing"
 	"time"
 
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
 )
 
@@ -106,6 +109,22 @@ func (w *walker) right(name string, version int) bool {
 	return o["data"].(map[string]any)["value"] == fmt.Sprint(version)
 }
 
+// record is what the agent has noted of a name.
+func (w *walker) record(name string) inventory.Record {
+	r, _ := w.inventory.Get(w.entry(name, 1).Key)
+	return r
+}
+
+// lastWrites are the newest writes to a name, each with what was sent and what it was overtaken by.
+func (w *walker) lastWrites(name string) (last []targettest.Write) {
+	for _, write := range w.api.Writes() {
+		if path.Base(write.Path) == name {
+			last = append(last, write)
+		}
+	}
+	return last[max(0, len(last)-4):]
+}
+
 func (w *walker) changes() (applied, deleted map[string]int) {
 	applied, deleted = map[string]int{}, map[string]int{}
 	for _, write := range w.api.Writes() {
@@ -141,12 +160,14 @@ func TestWalk(t *testing.T) {
 					if time.Now().After(end) {
 						group, plural := w.place(name)
 						t.Fatalf(
-							"%s is not at %d but %v after %q; report %s",
+							"%s is not at %d but %v after %q; report %s; record %+v; last writes %+v",
 							name,
 							version,
 							w.api.Object(group, plural, "default", name),
 							w.log,
 							dump(w.report(w.entry(name, 1).Key)),
+							w.record(name),
+							w.lastWrites(name),
 						)
 					}
 				}

@@ -30,6 +30,10 @@ type Write struct {
 	Changed bool
 	// Policy is the propagation policy of a deletion.
 	Policy string
+	// Body is what was sent. Arrived and Done are the server's revisions when the request came and
+	// when it was carried out: what lies between them was written while this write was on its way.
+	Body          string
+	Arrived, Done int64
 	// User is who the request was made for, empty for the agent itself.
 	User string
 }
