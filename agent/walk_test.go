@@ -192,6 +192,9 @@ func TestWalk(t *testing.T) {
 			<-w.observer.Ready()
 			w.settled()
 			if n := w.api.Changes(); n != before {
+				for name := range w.desired {
+					t.Logf("last writes to %s: %+v", name, w.lastWrites(name))
+				}
 				t.Errorf("%d changes by a restart after %q", n-before, w.log)
 			}
 		})

@@ -200,13 +200,19 @@ func (s *Server) single(w http.ResponseWriter, r *http.Request, kind Kind, at re
 		return
 	}
 	s.mu.Lock()
-	before := s.before
+	before, arrived := s.before, s.revision
 	s.mu.Unlock()
 	if before != nil && r.Method != http.MethodGet {
 		before(r.Method, at.plural, at.name)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	known := len(s.writes)
+	defer func() {
+		for i := known; i < len(s.writes); i++ {
+			s.writes[i].Body, s.writes[i].Arrived, s.writes[i].Done = string(body), arrived, s.revision
+		}
+	}()
 	o := s.objects[at]
 	details := map[string]any{"name": at.name, "kind": at.plural, "group": at.group}
 	missing := func() {
