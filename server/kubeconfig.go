@@ -25,13 +25,15 @@ import (
 // AdminKubeconfig is the path of the admin's kubeconfig, mode 0600, whose current context is root.
 func (s *Server) AdminKubeconfig() string { return filepath.Join(s.cfg.DataDir, doctor.KubeconfigFile) }
 
-// localCluster is the center as this machine reaches it: where it listens, which is the loopback for
-// one that listens on all addresses. What --advertise gives may not lead here, or not yet. It is what
-// the certificate is checked for, and package admin takes the address for other machines from it.
+// localCluster is the center as this machine reaches it: where it listens, if that is one address, and
+// the loopback if it listens on all and is known by a host name. What --advertise gives may not lead
+// here, or not yet. It is what the certificate is checked for, and package admin takes the address for
+// other machines from it.
 func (s *Server) localCluster() (*clientcmdapi.Cluster, error) {
 	c := &clientcmdapi.Cluster{Server: s.url, CertificateAuthorityData: s.keys.Bundle()}
 	host, _, err := net.SplitHostPort(strings.TrimPrefix(s.url, "https://"))
-	if local := "https://" + s.local; err == nil && local != s.url {
+	_, isName := netip.ParseAddr(host)
+	if local := "https://" + s.local; err == nil && local != s.url && (isName != nil || !s.everywhere) {
 		c.Server, c.TLSServerName = local, host
 		return c, admin.LocalAddress(c)
 	}

@@ -121,42 +121,44 @@ const DefaultCertificateLife = pki.DefaultAgentLife
 type Server struct {
 	cfg Config
 	url string
-	// local is HOST:PORT by which this machine reaches the center.
-	local     string
-	keys      *pki.PKI
-	store     *kine.Store
-	encrypted *encryption.Encryption
-	api       *apiserver.Server
-	spaces    *space.Controller
-	delivery  *delivery.Delivery
-	summary   *summary.Summary
-	progress  *progress.Progress
-	collect   *collect.Collect
-	upsync    *upsync.Upsync
-	gc        *gc.Collector
-	defaults  *namespacedefaults.Controller
-	tokens    *accounttokens.Controller
-	policies  *policies.Controller
-	sessions  *sessions.Server
-	sites     *streams.Streams
-	gateway   *gateway.Gateway
-	reports   *reportStore
-	backups   *backup.Regular // nil where none are scheduled
-	pacing    gcPacing
-	lead      *leadership // nil for a center of one replica
-	shared    *sharedKeys // nil likewise
-	identity  *pki.Replica
-	replicas  *replicas.Replicas
-	metrics   *metrics.Registry
-	trace     *tracing.Follower // nil without Config.Tracer
-	scrape    *metrics.Listener // nil without MetricsListen
-	port      *listen.Port
-	centers   atomic.Pointer[[]store.Incarnation] // above this one
-	open      atomic.Bool                         // the sessions serves agents
-	ready     chan struct{}
-	readyOnce sync.Once
-	starting  *starting
-	closers   []func() error
+	// local is HOST:PORT by which this machine reaches the center, everywhere whether it listens on all
+	// addresses.
+	local      string
+	everywhere bool
+	keys       *pki.PKI
+	store      *kine.Store
+	encrypted  *encryption.Encryption
+	api        *apiserver.Server
+	spaces     *space.Controller
+	delivery   *delivery.Delivery
+	summary    *summary.Summary
+	progress   *progress.Progress
+	collect    *collect.Collect
+	upsync     *upsync.Upsync
+	gc         *gc.Collector
+	defaults   *namespacedefaults.Controller
+	tokens     *accounttokens.Controller
+	policies   *policies.Controller
+	sessions   *sessions.Server
+	sites      *streams.Streams
+	gateway    *gateway.Gateway
+	reports    *reportStore
+	backups    *backup.Regular // nil where none are scheduled
+	pacing     gcPacing
+	lead       *leadership // nil for a center of one replica
+	shared     *sharedKeys // nil likewise
+	identity   *pki.Replica
+	replicas   *replicas.Replicas
+	metrics    *metrics.Registry
+	trace      *tracing.Follower // nil without Config.Tracer
+	scrape     *metrics.Listener // nil without MetricsListen
+	port       *listen.Port
+	centers    atomic.Pointer[[]store.Incarnation] // above this one
+	open       atomic.Bool                         // the sessions serves agents
+	ready      chan struct{}
+	readyOnce  sync.Once
+	starting   *starting
+	closers    []func() error
 }
 
 // New opens the center's data and its sockets. Everything that can be refused for a wrong
@@ -201,7 +203,7 @@ func New(cfg Config) (_ *Server, err error) {
 		s.closers = append(s.closers, s.scrape.Close)
 	}
 	hosts := reachedBy(tcp.Addr(), cfg)
-	s.url, s.local = "https://"+hosts[0], localAddress(tcp.Addr())
+	s.url, s.local, s.everywhere = "https://"+hosts[0], localAddress(tcp.Addr()), unspecified(tcp.Addr())
 	names, err := certificateHosts(withoutPorts(hosts), cfg.SpacesDomain)
 	if err != nil {
 		return nil, err

@@ -17,6 +17,8 @@ func TestCompare(t *testing.T) {
 		{"labels, annotations, and nothing else of metadata",
 			`{"metadata":{"name":"n","uid":"u","creationTimestamp":null,"labels":{"a.b/c":"1","d":"2"},"finalizers":["f"]}}`,
 			`{"metadata":{"name":"n","labels":{"d":"2"}}}`, ".metadata.finalizers .metadata.labels[a.b/c]", ""},
+		{"the mark of another site, which a relay's body has", `{"metadata":{"labels":{"skerry.dev/site":"relay","d":"2"}}}`,
+			`{"metadata":{"labels":{"skerry.dev/site":"leaf","d":"2"}}}`, "", ""},
 		{"changed", `{"spec":{"image":"a","n":1,"on":false}}`, `{"spec":{"image":"b","n":2,"on":true}}`, "",
 			".spec.image .spec.n .spec.on"},
 		{"empty values", `{"spec":{"a":{},"b":[],"c":"","d":0,"e":null,"f":false,"g":{"h":{"i":""},"j":false},"k":[{}]}}`,
