@@ -22,6 +22,11 @@ type Altered struct {
 	Removed, Changed []string
 }
 
+// maxCompared bounds how many values one comparison looks at: a target that answers with lists in
+// another order, deep in one another, would have each compared with each. What comes after is not
+// told.
+const maxCompared = 20_000
+
 // maxPath bounds a field's path, in bytes: names of labels and of custom resources may be long.
 const maxPath = 200
 
@@ -36,7 +41,8 @@ func Compare(applied, answer []byte) (Altered, error) {
 	if err := json.Unmarshal(answer, &got); err != nil {
 		return Altered{}, fmt.Errorf("decode the answer to it: %w", err)
 	}
-	c := comparison{}
+	left := maxCompared
+	c := comparison{left: &left}
 	for _, name := range slices.Sorted(maps.Keys(sent)) {
 		switch name {
 		case "apiVersion", "kind", "status", "stringData": // a Secret has stringData as data
@@ -57,7 +63,10 @@ func Compare(applied, answer []byte) (Altered, error) {
 }
 
 // comparison collects what differs.
-type comparison struct{ Altered }
+type comparison struct {
+	Altered
+	left *int // how many values may still be looked at
+}
 
 // field compares one member of an object.
 func (c *comparison) field(path string, sent any, in map[string]any, name string) {
@@ -68,6 +77,9 @@ func (c *comparison) field(path string, sent any, in map[string]any, name string
 }
 
 func (c *comparison) value(path string, sent, got any, has bool) {
+	if *c.left--; *c.left < 0 {
+		return
+	}
 	if !has || got == nil {
 		if sent != false { // the API leaves it out where it is the default
 			c.Removed = append(c.Removed, short(path))
@@ -99,8 +111,8 @@ func (c *comparison) value(path string, sent, got any, has bool) {
 // something.
 func (c *comparison) list(path string, sent, got []any) {
 	for i, e := range sent {
-		if !says(e) || i < len(got) && covers(e, got[i]) ||
-			slices.ContainsFunc(got, func(g any) bool { return covers(e, g) }) {
+		if !says(e) || i < len(got) && c.covers(e, got[i]) ||
+			slices.ContainsFunc(got, func(g any) bool { return c.covers(e, g) }) {
 			continue
 		}
 		at := label(e)
@@ -120,10 +132,10 @@ func (c *comparison) list(path string, sent, got []any) {
 }
 
 // covers reports whether nothing of a value was altered.
-func covers(sent, got any) bool {
-	c := comparison{}
-	c.value("", sent, got, true)
-	return len(c.Removed)+len(c.Changed) == 0
+func (c *comparison) covers(sent, got any) bool {
+	inner := comparison{left: c.left}
+	inner.value("", sent, got, true)
+	return len(inner.Removed)+len(inner.Changed) == 0
 }
 
 // says reports whether a value that is left out is missed. The API leaves out what is empty, and takes

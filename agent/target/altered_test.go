@@ -2,6 +2,7 @@ package target
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 )
@@ -51,5 +52,23 @@ func TestCompare(t *testing.T) {
 	}
 	if _, err := Compare([]byte(`{`), []byte(`{}`)); err == nil {
 		t.Error("what is no JSON is compared")
+	}
+}
+
+// A target that answers with other lists does not keep the agent busy: without a bound the first takes
+// years, and the second minutes.
+func TestCompareIsBounded(t *testing.T) {
+	nested := func(leaf string) string {
+		return `{"spec":` + strings.Repeat("[1,", 30) + `"` + leaf + `"` + strings.Repeat("]", 30) + `}`
+	}
+	list := func(names []string) string { return `{"spec":["` + strings.Join(names, `","`) + `"]}` }
+	names := make([]string, 50_000)
+	for i := range names {
+		names[i] = "name-" + strconv.Itoa(i)
+	}
+	for _, pair := range [][2]string{{nested("a"), nested("b")}, {list(names), list(names[1:])}} {
+		if _, err := Compare([]byte(pair[0]), []byte(pair[1])); err != nil {
+			t.Error(err)
+		}
 	}
 }
