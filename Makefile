@@ -9,6 +9,7 @@ SHELL       := /bin/bash
 export CGO_ENABLED := 0
 export GOFLAGS     := -trimpath -mod=readonly
 JOBS               ?= $(shell nproc)
+HOSTARCH           := $(shell go env GOHOSTARCH)
 
 KUBE_VERSION := v1.36.3
 VERSION      ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
@@ -425,7 +426,7 @@ corpus: build testenv ## compare a space with a cluster, construct by construct 
 ##@ Ship
 
 .PHONY: check-arm64
-check-arm64: bin/skerry bin/skerry-arm64 bin/nfpm ## build the packages for arm64, and run that binary as a center and an agent under qemu (installs it when it is missing)
+check-arm64: bin/skerry bin/skerry-arm64 bin/nfpm ## build the packages for arm64, and run that binary as a center under qemu (installs it when it is missing)
 	@command -v qemu-aarch64-static >/dev/null || { test "$$(id -u)" = 0 || { echo "qemu is missing: apt-get install qemu-user-static" >&2; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends qemu-user-static; }
 	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/arm64 bin/nfpm arm64
@@ -458,8 +459,7 @@ KREW := sigs.k8s.io/krew/cmd/krew@v0.4.3
 
 # Packages are for this machine's architecture, or for those that are named: ARCHS='amd64 arm64'. The first build for another one takes ten
 # minutes.
-HOSTARCH := $(shell go env GOHOSTARCH)
-ARCHS    ?= $(HOSTARCH)
+ARCHS ?= $(HOSTARCH)
 
 bin/skerry-arm64 bin/skerry-amd64: bin/skerry-%: FORCE
 	GOARCH=$* go build -p $(JOBS) -ldflags '$(LDFLAGS)' -o $@ .
@@ -485,5 +485,5 @@ check-package: package ## the units are hardened, and a second build has the sam
 	grep -qF 'uri: $(DIST_BASE_URL:/=)/v$(PACKAGE_VERSION)/kubectl-skerry_$(PACKAGE_VERSION)_linux_' bin/dist/skerry.krew.yaml
 	! DIST_BASE_URL=http://example.com packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/refused bin/nfpm $(ARCHS)
 	rm -rf bin/krew && export KREW_ROOT=$(CURDIR)/bin/krew && \
-	  GOFLAGS=-trimpath go run $(KREW) install --manifest=bin/dist/skerry.krew.yaml --archive="$$(echo bin/dist/kubectl-skerry_*.tar.gz)" && \
+	  GOFLAGS=-trimpath go run $(KREW) install --manifest=bin/dist/skerry.krew.yaml --archive="$$(echo bin/dist/kubectl-skerry_*_$(HOSTARCH).tar.gz)" && \
 	  PATH="$$KREW_ROOT/bin:$$PATH" kubectl-skerry version

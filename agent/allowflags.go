@@ -203,10 +203,14 @@ func AllowOf(c *cli.Context, usage func(format string, args ...any) error) (tunn
 	if err != nil {
 		return a, usage("%s", err)
 	}
+	denied := a.DenyKinds
 	for _, f := range allowLists {
 		if c.IsSet(f.name) {
 			*f.field(&a) = slices.DeleteFunc(c.StringSlice(f.name), func(v string) bool { return v == "" })
 		}
+	}
+	if c.IsSet("allow-deny-kinds") && len(a.DenyKinds) > 0 {
+		a.DenyKinds = append(a.DenyKinds, denied...) // to deny more opens nothing; an empty list does
 	}
 	for _, f := range allowSwitches {
 		if c.IsSet(f.name) {

@@ -18,6 +18,9 @@ func TestThePolicyInOneWord(t *testing.T) {
 	}{
 		{want: []string{"policy: baseline\n", `podSecurity: ["baseline"]`, "kinds: []", "externalIPs: false"}},
 		{args: []string{"--policy", "restricted"}, want: []string{`podSecurity: ["restricted"]`}},
+		{args: []string{"--policy", "restricted", "--allow-deny-kinds", "secrets"},
+			want: []string{`denyKinds: ["secrets","ingressclasses.networking.k8s.io"]`}},
+		{args: []string{"--policy", "restricted", "--allow-deny-kinds", ""}, want: []string{"denyKinds: []"}},
 		{args: []string{"--policy", "trusted"},
 			want: []string{`kinds: ["*"]`, `podSecurity: ["privileged"]`, "externalIPs: true", "tokens: false"}},
 		{args: []string{"--policy", "trusted", "--allow-kinds", "storageclasses.storage.k8s.io", "--allow-external-ips=false"},

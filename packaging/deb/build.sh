@@ -22,7 +22,9 @@ bin/skerry install files "$stage/root"
 mkdir -p "$stage/root/usr/share/skerry/grafana"
 cp packaging/skerry.rules.yaml "$stage/root/usr/share/skerry/"
 cp packaging/grafana/*.json "$stage/root/usr/share/skerry/grafana/"
-cp packaging/deb/p*.sh "$stage/"
+for f in packaging/deb/p*.sh; do
+  sed -e "s/@VERSION@/$version/g" "$f" >"$stage/$(basename "$f")"
+done
 chmod 0755 "$stage"/*.sh
 find "$stage" -exec touch -h -d "@$SOURCE_DATE_EPOCH" {} +
 touch -d "@$SOURCE_DATE_EPOCH" LICENSE
@@ -32,6 +34,7 @@ for arch in "$@"; do
   [ "$arch" = "$(go env GOHOSTARCH)" ] || binary=bin/skerry-$arch
   touch -d "@$SOURCE_DATE_EPOCH" "$binary"
   sed -e "s/@VERSION@/$version/g" -e "s/@ARCH@/$arch/g" -e "s|@BINARY@|$binary|g" packaging/deb/nfpm.yaml >"$stage/nfpm-$arch.yaml"
+  ! grep -n '@[A-Z]*@' "$stage"/*.sh "$stage/nfpm-$arch.yaml" || { echo "these are not filled in" >&2 && exit 1; }
   for format in deb rpm; do
     "$nfpm" package --config "$stage/nfpm-$arch.yaml" --packager "$format" --target "$out/" >/dev/null
   done
@@ -45,4 +48,5 @@ for arch in "$@"; do
     -e "s/@SHA256@/$(sha256sum "$out/$plugin" | cut -d' ' -f1)/g" packaging/krew/platform.yaml >>"$out/skerry.krew.yaml"
   go run ./packaging/bom "$binary" >"$out/skerry-$arch.cdx.json"
 done
+! grep -n '@[A-Z0-9]*@' "$out/skerry.krew.yaml" || { echo "these are not filled in" >&2 && exit 1; }
 (cd "$out" && sha256sum -- *.deb *.rpm *.tar.gz *.yaml *.json >SHA256SUMS)

@@ -11,7 +11,8 @@ import (
 // with finish or with all.
 type undo struct {
 	steps []func() error
-	kept  []string // the former files
+	kept  []string        // the former files
+	made  map[string]bool // directories that are not there before
 }
 
 // all takes everything back, the last first.
@@ -32,12 +33,15 @@ func (u *undo) finish() error {
 	return errors.Join(errs...)
 }
 
+// former ends the name of a file that is kept until an installation is whole. Nobody else has such files.
+const former = ".skerry-former"
+
 // put is the function put, and can be undone. The former file is kept beside the new one.
 func (u *undo) put(path, text string, mode os.FileMode) error {
 	u.directories(filepath.Dir(path))
 	if _, err := os.Lstat(path); err == nil {
-		former := path + ".old"
-		if err := remove(former); err != nil {
+		former := path + former
+		if err := remove(former); err != nil { // of an installation that was killed
 			return err
 		}
 		if err := os.Link(path, former); err != nil {
@@ -65,9 +69,13 @@ func (u *undo) link(to, path string) error {
 
 // directories has a directory, and those above it, removed again that are not there yet.
 func (u *undo) directories(dir string) {
-	if _, err := os.Stat(dir); err == nil {
+	if _, err := os.Stat(dir); err == nil || u.made[dir] {
 		return
 	}
+	if u.made == nil {
+		u.made = map[string]bool{}
+	}
+	u.made[dir] = true
 	u.directories(filepath.Dir(dir))
 	u.steps = append(u.steps, func() error { return remove(dir) })
 }

@@ -157,11 +157,17 @@ func (d *Server) judge(ctx context.Context, client dynamic.Interface, r enroll.J
 	if j.target != nil && isRevoked(j.target, j.key) {
 		return j, enroll.ErrRevoked
 	}
-	if j.target != nil && j.target.GetAnnotations()[v1alpha1.AnnotationKey] != "" &&
-		j.target.GetAnnotations()[v1alpha1.AnnotationKey] != j.key {
+	hello := tunnel.Hello{Cluster: r.Behind.Cluster, Force: r.Behind.Force, Center: r.Behind.Center}
+	if j.target == nil {
+		return j, d.welcomes(j.name, hello)
+	}
+	// Who has a token for many may not take the place of a site whose key an admin has let go, either: it
+	// would get all that is placed there.
+	key := j.target.GetAnnotations()[v1alpha1.AnnotationKey]
+	if key != j.key && (key != "" || j.token.Uses > 1) {
 		return j, enroll.ErrNameInUse
 	}
-	return j, d.welcomes(j.name, tunnel.Hello{Cluster: r.Behind.Cluster, Force: r.Behind.Force, Center: r.Behind.Center})
+	return j, d.welcomes(j.name, hello)
 }
 
 // welcomes refuses a join whose first session would be refused for good: the token would be used up, and

@@ -100,6 +100,16 @@ func TestTokenForManySites(t *testing.T) {
 	if len(joined) != uses {
 		t.Errorf("%d of %d joined: %v", len(joined), uses, joined)
 	}
+	many, err := CreateToken(t.Context(), c.root(), TokenOptions{TTL: time.Hour, Uses: 2})
+	must(t, err)
+	other, err := enroll.ParseToken(many)
+	must(t, err)
+	c.api.change(targetsPath+"/released", map[string]any{"apiVersion": "skerry.dev/v1alpha1", "kind": "SyncTarget",
+		"metadata": map[string]any{"name": "released", "uid": "r"}})
+	if out := c.join(newSite(t, "released"), other); out.Code != "name-in-use" {
+		t.Errorf("one of many takes the place of a site that was let go: %+v", out)
+	}
+	must(t, RevokeToken(t.Context(), c.root(), other.ID, false))
 	slices.Sort(joined)
 	list, err := ListTokens(t.Context(), c.root())
 	must(t, err)

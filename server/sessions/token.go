@@ -204,6 +204,9 @@ func readToken(u *unstructured.Unstructured) (*storedToken, error) {
 	if t.Expires, err = time.Parse(time.RFC3339, string(s.Data[dataExpires])); err != nil {
 		return nil, fmt.Errorf("read join token %s: %w", t.ID, err)
 	}
+	if len(s.Data[dataUses]) == 0 {
+		return nil, fmt.Errorf("join token %s was made by an earlier version: %w", t.ID, enroll.ErrTokenUnknown)
+	}
 	if t.Uses, err = strconv.Atoi(string(s.Data[dataUses])); err != nil {
 		return nil, fmt.Errorf("read join token %s: uses: %w", t.ID, err)
 	}
