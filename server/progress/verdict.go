@@ -55,9 +55,6 @@ func (p problem) same(q problem) bool {
 	return p.severity == q.severity && p.object == q.object && p.reason == q.reason
 }
 
-// maxWords is how long the message of a problem may be.
-const maxWords = 600
-
 // judge makes the verdict of one target.
 func (p *Progress) judge(target string, content placement.Content) (*verdict, error) {
 	v := &verdict{synced: true, available: true, worst: problem{severity: fine}}
@@ -123,7 +120,7 @@ func (v *verdict) refuse(a placement.Asked, why store.ReportError) {
 // object's is.
 func (v *verdict) worsen(a placement.Asked, is severity, reason, message string) {
 	if is < v.worst.severity {
-		v.worst = problem{severity: is, object: nameOf(a.Key), reason: reason, message: words(message)}
+		v.worst = problem{severity: is, object: nameOf(a.Key), reason: reason, message: placement.Words(message)}
 	}
 }
 
@@ -132,15 +129,6 @@ func nameOf(k store.Key) string {
 		return k.Resource + "/" + k.Name
 	}
 	return k.Resource + "/" + k.Namespace + "/" + k.Name
-}
-
-// words are those of a message that there is room for. The command that mends it stands at its end, so a
-// long one is cut in the middle.
-func words(text string) string {
-	if runes := []rune(text); len(runes) > maxWords {
-		return string(runes[:maxWords/2]) + " ... " + string(runes[len(runes)-maxWords/2:])
-	}
-	return text
 }
 
 func (p *Progress) report(target string, k store.Key) (r store.Report, ok bool, err error) {

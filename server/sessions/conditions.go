@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/tunnel"
 )
 
@@ -62,7 +63,7 @@ func holdReleases(st *v1alpha1.SyncTarget) {
 		return
 	}
 	if why != "" {
-		why = ": " + words(why)
+		why = ": " + placement.Words(why)
 	}
 	set(st, v1alpha1.ConditionTakesReleases, metav1.ConditionFalse, v1alpha1.ReasonHeldByAdmin, fmt.Sprintf(
 		"the annotation %s holds releases here%s; to have them taken again remove it; %s", v1alpha1.AnnotationHoldReleases,

@@ -111,7 +111,7 @@ func (d *Server) setDetachingCondition(st *v1alpha1.SyncTarget, s *session) {
 			reason = string(placement.CannotLeave)
 			message = fmt.Sprintf("%s, and %d cannot leave: %s: %s. To delete what nothing replaces, with its data: "+
 				"skerry target remove %s --clean --allow-loss=%d", here(left.Units), stuck, first.Key,
-				words(first.Message), st.Name, stuck)
+				placement.Words(first.Message), st.Name, stuck)
 		}
 	case s == nil:
 		reason, message = "Unreachable", "the agent has no session; what was placed is removed when it is back. To let "+

@@ -64,7 +64,7 @@ func (d *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) {
 		if stuck >= left.Units {
 			reason = string(placement.CannotLeave)
 		}
-		message += fmt.Sprintf(", and %d cannot leave: %s: %s", stuck, first.Key, words(first.Message))
+		message += fmt.Sprintf(", and %d cannot leave: %s: %s", stuck, first.Key, placement.Words(first.Message))
 	case left.Units > 0:
 	case s == nil:
 		status, reason, message = metav1.ConditionTrue, "Left", "nothing is placed here any more; "+
@@ -99,7 +99,8 @@ func emptying(reported int, acked bool, refusals []v1alpha1.Refusal) (reason, me
 	if !acked || len(refusals) == 0 {
 		return "Emptying", message
 	}
-	return v1alpha1.ReasonNotEmpty, fmt.Sprintf("%s; %s: %s", message, refusals[0].Object, words(refusals[0].Message))
+	first := refusals[0]
+	return v1alpha1.ReasonNotEmpty, fmt.Sprintf("%s; %s: %s", message, first.Object, placement.Words(first.Message))
 }
 
 // here says how many units are still on a site.

@@ -21,9 +21,8 @@ const (
 	// countShare is how many times as long as counting took nothing is counted: of thousands of
 	// targets that report all the time a twentieth of a core.
 	countShare = 20
-	// maxNamed is how many refusals and moves a status names, and maxWords how long the words of
-	// each may be.
-	maxNamed, maxWords = 10, 600
+	// maxNamed is how many refusals and moves a status names.
+	maxNamed = 10
 )
 
 // progress is how far a target is with what is placed on it. It is never changed in place.
@@ -136,7 +135,7 @@ func advance(status *v1alpha1.SyncTargetStatus, p *progress) {
 	for _, r := range p.tally.First {
 		status.Refusals = append(
 			status.Refusals,
-			v1alpha1.Refusal{Object: r.Key.String(), Reason: words(r.Reason), Message: words(r.Message)},
+			v1alpha1.Refusal{Object: r.Key.String(), Reason: placement.Words(r.Reason), Message: placement.Words(r.Message)},
 		)
 	}
 	for _, m := range p.moves {
@@ -145,7 +144,7 @@ func advance(status *v1alpha1.SyncTargetStatus, p *progress) {
 			From:    m.From,
 			To:      m.To,
 			Phase:   string(m.Phase),
-			Message: words(m.Message),
+			Message: placement.Words(m.Message),
 		}
 		if !m.Since.IsZero() {
 			since := metav1.NewTime(m.Since).Rfc3339Copy()
@@ -153,13 +152,4 @@ func advance(status *v1alpha1.SyncTargetStatus, p *progress) {
 		}
 		status.Moves = append(status.Moves, move)
 	}
-}
-
-// words are those of a message that a status has room for. The command that mends it stands at its end,
-// so a long one is cut in the middle.
-func words(text string) string {
-	if runes := []rune(text); len(runes) > maxWords {
-		return string(runes[:maxWords/2]) + " ... " + string(runes[len(runes)-maxWords/2:])
-	}
-	return text
 }

@@ -1,4 +1,4 @@
-package sessions
+package placement
 
 import (
 	"strings"
@@ -9,11 +9,11 @@ import (
 func TestLongWordsKeepTheirEnd(t *testing.T) {
 	const command = "kubectl annotate namespace skerry-spaces skerry.dev/center-"
 	long := "begins" + strings.Repeat(" and goes on", 100) + ": " + command
-	got := words(long)
+	got := Words(long)
 	if !strings.HasPrefix(got, "begins") || !strings.HasSuffix(got, command) || len(got) > maxWords+len(" ... ") {
 		t.Errorf("%d bytes: %s", len(got), got)
 	}
-	if short := "short: " + command; words(short) != short {
-		t.Errorf("a short one is %q", words(short))
+	if short := "short: " + command; Words(short) != short {
+		t.Errorf("a short one is %q", Words(short))
 	}
 }
