@@ -39,10 +39,7 @@ func (p *PodSecurity) warnSites(ctx context.Context, a admission.Attributes) err
 	if err != nil || spec == nil {
 		return err
 	}
-	var at []string
-	if targets := obj.GetAnnotations()[v1alpha1.AnnotationTargets]; targets != "" {
-		at = strings.Split(targets, ",")
-	}
+	at := placement.Split(obj.GetAnnotations()[v1alpha1.AnnotationTargets])
 	levels := p.Sites(request.Space(ctx), at)
 	refusing, level, why := p.refusing(levels, meta, spec)
 	if len(refusing) == 0 || len(at) == 0 && len(refusing) < len(levels) {
