@@ -84,7 +84,7 @@ func mergeAll(at placement.Located, reports []*store.Report) (map[string]any, er
 		merged = map[string]any{}
 	}
 	if folded {
-		nameDiffering(at, reports, merged)
+		nameDiffering(at, of, reports, merged)
 	}
 	return merged, nil
 }

@@ -110,24 +110,24 @@ func differing(a, b map[string]any) map[string]any {
 }
 
 // nameDiffering says in such conditions which targets say what.
-func nameDiffering(at placement.Located, reports []*store.Report, merged map[string]any) {
+func nameDiffering(at placement.Located, of polarities, reports []*store.Report, merged map[string]any) {
 	if len(at.Targets) != len(reports) {
 		return
 	}
 	for _, one := range fields.List(merged, "conditions") {
 		if c, ok := one.(map[string]any); ok && isDiffering(c) {
-			c["message"] = sayings(at, reports, fields.String(c, "type"))
+			c["message"] = sayings(at, of, reports, fields.String(c, "type"))
 		}
 	}
 }
 
 // sayings says which targets say what of a type of condition.
-func sayings(at placement.Located, reports []*store.Report, kind string) string {
+func sayings(at placement.Located, of polarities, reports []*store.Report, kind string) string {
 	says := map[string][]string{}
 	for i, r := range reports {
 		word := "not told"
 		if r != nil {
-			if status := statusIn(byType(polaritiesAt(at), conditionsIn(r.Status))[kind]); status != "" {
+			if status := statusIn(byType(of, conditionsIn(r.Status))[kind]); status != "" {
 				word = status
 			}
 		}
