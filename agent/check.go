@@ -196,11 +196,10 @@ func (r *Checked) mend(c CheckConfig) error {
 func (r *Checked) Print(w io.Writer) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintf(t, "data directory\t%s\n", r.DataDir)
-	if !r.Running {
-		fmt.Fprintf(t, "objects wanted\t%d\nobjects on the target\t%d\nposition\t%s\n", r.Objects, r.Records, r.Position)
-	}
 	if r.Running {
 		fmt.Fprintln(t, "store\tin use: the agent runs, and read it when it started; stop it to read each record now")
+	} else {
+		fmt.Fprintf(t, "objects wanted\t%d\nobjects on the target\t%d\nposition\t%s\n", r.Objects, r.Records, r.Position)
 	}
 	if r.Kept != "" {
 		fmt.Fprintf(t, "corrupt store kept as\t%s\n", r.Kept)

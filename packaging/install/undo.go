@@ -40,15 +40,15 @@ const former = ".skerry-former"
 func (u *undo) put(path, text string, mode os.FileMode) error {
 	u.directories(filepath.Dir(path))
 	if _, err := os.Lstat(path); err == nil {
-		former := path + former
-		if err := remove(former); err != nil { // of an installation that was killed
+		kept := path + former
+		if err := remove(kept); err != nil { // of an installation that was killed
 			return err
 		}
-		if err := os.Link(path, former); err != nil {
+		if err := os.Link(path, kept); err != nil {
 			return fmt.Errorf("keep the file that is there: %w", err)
 		}
-		u.kept = append(u.kept, former)
-		u.steps = append(u.steps, func() error { return os.Rename(former, path) })
+		u.kept = append(u.kept, kept)
+		u.steps = append(u.steps, func() error { return os.Rename(kept, path) })
 	} else {
 		u.steps = append(u.steps, func() error { return remove(path) })
 	}

@@ -157,17 +157,17 @@ func (d *Server) judge(ctx context.Context, client dynamic.Interface, r enroll.J
 	if j.target != nil && isRevoked(j.target, j.key) {
 		return j, enroll.ErrRevoked
 	}
-	hello := tunnel.Hello{Cluster: r.Behind.Cluster, Force: r.Behind.Force, Center: r.Behind.Center}
-	if j.target == nil {
-		return j, d.welcomes(j.name, hello)
+	if j.target != nil {
+		// Who has a token for many may not take the place of a site whose key an admin has let go, either: it
+		// would get all that is placed there.
+		key := j.target.GetAnnotations()[v1alpha1.AnnotationKey]
+		if key != j.key && (key != "" || j.token.Uses > 1) {
+			return j, enroll.ErrNameInUse
+		}
 	}
-	// Who has a token for many may not take the place of a site whose key an admin has let go, either: it
-	// would get all that is placed there.
-	key := j.target.GetAnnotations()[v1alpha1.AnnotationKey]
-	if key != j.key && (key != "" || j.token.Uses > 1) {
-		return j, enroll.ErrNameInUse
-	}
-	return j, d.welcomes(j.name, hello)
+	return j, d.welcomes(j.name, tunnel.Hello{
+		Cluster: r.Behind.Cluster, Force: r.Behind.Force, Center: r.Behind.Center,
+	})
 }
 
 // welcomes refuses a join whose first session would be refused for good: the token would be used up, and

@@ -86,9 +86,9 @@ func CreateToken(ctx context.Context, root *rest.Config, o TokenOptions) (string
 	if o.TTL <= 0 {
 		return "", errors.New("the token's TTL must be greater than 0")
 	}
-	uses := max(o.Uses, 1)
-	if uses != cmp.Or(o.Uses, 1) || uses > MaxTokenUses {
-		return "", fmt.Errorf("a token joins 1 to %d sites, and not %d", MaxTokenUses, o.Uses)
+	uses := cmp.Or(o.Uses, 1)
+	if uses < 1 || uses > MaxTokenUses {
+		return "", fmt.Errorf("a token joins 1 to %d sites, and not %d", MaxTokenUses, uses)
 	}
 	if err := checkLabels(o.Labels); err != nil {
 		return "", err

@@ -21,8 +21,9 @@ import (
 )
 
 // Examine asks the center whether Join would succeed with this configuration, and returns the
-// version of the center. Nothing is used up, neither here nor there, and nothing is written. It
-// fails as Join does. The secret of the token is sent to nobody but the center that the token pins.
+// version of the center. It does not say what is behind the site, of which Join does. Nothing is used
+// up, neither here nor there, and nothing is written. It fails as Join does. The secret of the token
+// is sent to nobody but the center that the token pins.
 func Examine(ctx context.Context, cfg JoinConfig) (centerVersion string, err error) {
 	token, err := ParseToken(cfg.Token)
 	if err != nil {

@@ -103,9 +103,10 @@ type HandlerConfig struct {
 	// ErrNameInUse, ErrLabels or ErrNotHere (wrapped) when it refuses; other errors are the center's
 	// own.
 	Redeem func(ctx context.Context, r JoinRequest) (chainPEM []byte, err error)
-	// Examine returns what Redeem would, and changes nothing. It costs what a refused join costs, and
-	// tells whoever has no token, and not the key of a site, nothing. Without a token it returns
-	// ErrRevoked or ErrUnknownSite for a site that is not let in. Nil refuses all.
+	// Examine returns what Redeem would of a site that does not say what is behind it, and changes
+	// nothing. It costs what a refused join costs, and tells whoever has no token, and not the key of
+	// a site, nothing. Without a token it returns ErrRevoked or ErrUnknownSite for a site that is not
+	// let in. Nil refuses all.
 	Examine func(ctx context.Context, r JoinRequest) error
 	// Version of the center.
 	Version string
