@@ -1,13 +1,6 @@
 package catalog
 
-import (
-	"slices"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/labels"
-
-	"skerry.dev/skerry/server/placement"
-)
+import "skerry.dev/skerry/server/placement"
 
 // A Service goes along with the workloads whose pods it selects, and so do the other kinds of
 // placement.Follower: they are followers, and what they follow are their leaders. Each leader tells
@@ -16,8 +9,9 @@ import (
 
 // Ties are what an object follows and what follows it.
 type Ties struct {
-	// Followers are what follows the object. told is what the object has told them.
-	Followers []*Object
+	// Followers are what follows the object, besides what follows all of its namespace. told is what the
+	// object has told both. It holds while there are Followers, or the object runs.
+	Followers objects
 	told      place
 	// runs: the object has pods, with these labels.
 	runs bool
@@ -29,78 +23,13 @@ type Ties struct {
 	alone   bool
 	Leaders objects
 	// here counts the leaders that lead by where they are, nil for nowhere.
-	here map[*Set]int
+	here places
 }
 
 // place is where a leader is. One that does not lead has its followers stay where they are.
 type place struct {
 	on    *Set
 	leads bool
-}
-
-// followers indexes the leaders and the followers of a namespace. A follower that selects by labels has one
-// line of its selector in byLine, the one that the fewest have, and the empty line where it has none. Pods
-// have all their lines in pods, and the empty one.
-type followers struct {
-	byLine, pods map[string]objects
-	byName       map[placement.ObjectName]objects
-}
-
-func put[K comparable](in *map[K]objects, k K, o *Object) {
-	if *in == nil {
-		*in = map[K]objects{}
-	}
-	s := (*in)[k]
-	s.add(o)
-	(*in)[k] = s
-}
-
-func drop[K comparable](in map[K]objects, k K, o *Object) {
-	s := in[k]
-	if s.remove(o); s.len() == 0 {
-		delete(in, k)
-		return
-	}
-	in[k] = s
-}
-
-// lines are the labels, and the empty line.
-func (l LabelText) lines() []string {
-	if l == (LabelText{}) {
-		return []string{""}
-	}
-	return append(strings.Split(l.text.Value(), "\n"), "")
-}
-
-// linesOf are the lines that all labels have which a selector matches.
-func linesOf(s labels.Selector) (out []string) {
-	requirements, _ := s.Requirements()
-	for _, r := range requirements {
-		if value, exact := s.RequiresExactMatch(r.Key()); exact {
-			out = append(out, r.Key()+"="+value)
-		}
-	}
-	return out
-}
-
-// ofPods visits the followers that select pods.
-func (x *followers) ofPods(pods LabelText, visit func(*Object)) {
-	for _, line := range pods.lines() {
-		for f := range x.byLine[line].all() {
-			if f.Ties.of.Selector.Matches(pods) {
-				visit(f)
-			}
-		}
-	}
-}
-
-// ofName visits the followers that name an object of a kind.
-func (x *followers) ofName(k *Kind, name string, visit func(*Object)) {
-	for f := range x.byName[placement.ObjectName{Group: k.Group, Kind: k.Name, Name: name}].all() {
-		if leads(k, f.Ties.of) {
-			visit(f)
-		}
-	}
 }
 
 // leads reports whether objects of a kind may lead who names them: see placement.GoesAlong.
@@ -110,26 +39,20 @@ func leads(k *Kind, f *placement.Follower) bool {
 
 // leaders visits what is to lead a follower in a namespace, some twice.
 func (c *Catalog) leaders(n *Namespace, f *placement.Follower, visit func(*Object)) {
+	c.named(n, f, visit)
+	if f.Selector != nil {
+		n.followers.selected(f.Selector, visit)
+	}
+}
+
+// named visits what a follower names.
+func (c *Catalog) named(n *Namespace, f *placement.Follower, visit func(*Object)) {
 	for _, is := range f.Names {
 		k := c.KindNames[[2]string{is.Group, is.Kind}]
 		if k == nil || !leads(k, f) {
 			continue
 		}
 		if o := n.Objects[objectID{k, is.Name}]; o != nil && o.Present {
-			visit(o)
-		}
-	}
-	if f.Selector == nil {
-		return
-	}
-	least := n.followers.pods[""]
-	for _, line := range linesOf(f.Selector) {
-		if some := n.followers.pods[line]; some.len() < least.len() {
-			least = some
-		}
-	}
-	for o := range least.all() {
-		if f.Selector.Matches(o.Ties.pods) {
 			visit(o)
 		}
 	}
@@ -160,8 +83,11 @@ func (c *Catalog) Tie(o *Object, f *placement.Follower, pods LabelText, runs boo
 	}
 	if !o.Present || t.runs != runs || t.pods != pods {
 		touched = append(touched, o.unlead()...)
+		if t.runs != runs {
+			touched = append(touched, c.run(o, runs)...)
+		}
 		if runs {
-			t.runs, t.pods = true, pods
+			t.pods = pods
 			for _, line := range pods.lines() {
 				put(&x.pods, line, o)
 			}
@@ -183,45 +109,51 @@ func (c *Catalog) join(o, f *Object) bool {
 	if o.Ties == nil {
 		o.Ties = &Ties{}
 	}
-	if len(o.Ties.Followers) == 0 {
+	if !o.Ties.tells() {
 		o.Ties.told = c.leading(o)
 	}
-	o.Ties.Followers = append(o.Ties.Followers, f)
-	f.Ties.count(o.Ties.told, 1)
+	o.Ties.Followers.add(f)
+	f.Ties.here.count(o.Ties.told, 1)
 	return true
 }
 
+// tells reports whether anybody counts where the object is.
+func (t *Ties) tells() bool { return t.runs || t.Followers.len() > 0 }
+
+// places counts leaders by where they are.
+type places map[*Set]int
+
 // count takes over that a leader has come to a place, or has left it. It reports whether the place came or
 // went by that.
-func (t *Ties) count(at place, by int) bool {
+func (p *places) count(at place, by int) bool {
 	if !at.leads {
 		return false
 	}
-	if t.here == nil {
-		t.here = map[*Set]int{}
+	if *p == nil {
+		*p = places{}
 	}
-	t.here[at.on] += by
-	n := t.here[at.on]
+	(*p)[at.on] += by
+	n := (*p)[at.on]
 	if n == 0 {
-		delete(t.here, at.on)
+		delete(*p, at.on)
 	}
 	return n == 0 || n == 1 && by == 1
 }
 
 // unlead takes an object out of the index of leaders, and returns what followed it.
-func (o *Object) unlead() []*Object {
+func (o *Object) unlead() (touched []*Object) {
 	t := o.Ties
-	touched := t.Followers
-	for _, f := range touched {
+	for f := range t.Followers.all() {
 		f.Ties.Leaders.remove(o)
-		f.Ties.count(t.told, -1)
+		f.Ties.here.count(t.told, -1)
+		touched = append(touched, f)
 	}
 	if t.runs {
 		for _, line := range t.pods.lines() {
 			drop(o.Namespace.followers.pods, line, o)
 		}
 	}
-	t.Followers, t.runs, t.pods = nil, false, LabelText{}
+	t.Followers, t.pods = objects{}, LabelText{}
 	return touched
 }
 
@@ -232,7 +164,11 @@ func (c *Catalog) follow(o *Object, f *placement.Follower) {
 	for _, name := range f.Names {
 		put(&x.byName, name, o)
 	}
-	if f.Selector != nil {
+	c.named(o.Namespace, f, func(l *Object) { c.join(l, o) })
+	switch {
+	case o.Ties.selectsAll():
+		x.whole.add(o)
+	case f.Selector != nil:
 		o.Ties.line = ""
 		for i, line := range linesOf(f.Selector) {
 			if i == 0 || x.byLine[line].len() < x.byLine[o.Ties.line].len() {
@@ -240,8 +176,8 @@ func (c *Catalog) follow(o *Object, f *placement.Follower) {
 			}
 		}
 		put(&x.byLine, o.Ties.line, o)
+		x.selected(f.Selector, func(l *Object) { c.join(l, o) })
 	}
-	c.leaders(o.Namespace, f, func(l *Object) { c.join(l, o) })
 }
 
 // unfollow undoes follow.
@@ -253,11 +189,14 @@ func (o *Object) unfollow() {
 	for _, name := range t.of.Names {
 		drop(x.byName, name, o)
 	}
-	if t.of.Selector != nil {
+	switch {
+	case t.selectsAll():
+		x.whole.remove(o)
+	case t.of.Selector != nil:
 		drop(x.byLine, t.line, o)
 	}
 	for l := range t.Leaders.all() {
-		l.Ties.Followers = slices.DeleteFunc(l.Ties.Followers, func(f *Object) bool { return f == o })
+		l.Ties.Followers.remove(o)
 		l.dropTies()
 	}
 	t.of, t.line, t.Leaders, t.here = nil, "", objects{}, nil
@@ -265,7 +204,7 @@ func (o *Object) unfollow() {
 
 // dropTies saves the memory of what says nothing.
 func (o *Object) dropTies() {
-	if t := o.Ties; t != nil && t.of == nil && !t.runs && len(t.Followers) == 0 {
+	if t := o.Ties; t != nil && t.of == nil && !t.tells() {
 		o.Ties = nil
 	}
 }
@@ -274,18 +213,21 @@ func (o *Object) dropTies() {
 // must be held.
 func (c *Catalog) Leads(o *Object) (touched []*Object) {
 	t := o.Ties
-	if t == nil || len(t.Followers) == 0 {
+	if t == nil || !t.tells() {
 		return nil
 	}
 	now := c.leading(o)
 	if now == t.told {
 		return nil
 	}
-	for _, f := range t.Followers {
-		left, came := f.Ties.count(t.told, -1), f.Ties.count(now, 1)
+	for f := range t.Followers.all() {
+		left, came := f.Ties.here.count(t.told, -1), f.Ties.here.count(now, 1)
 		if left || came {
 			touched = append(touched, f)
 		}
+	}
+	if t.runs {
+		touched = append(touched, o.Namespace.followers.whole.moved(t.told, now)...)
 	}
 	t.told = now
 	return touched
@@ -310,13 +252,17 @@ func (o *Object) StandsAlone() bool {
 // along is where an object is that is on own for itself. The lock must be held.
 func (c *Catalog) along(o *Object, own *Set) *Set {
 	t := o.Ties
-	if t == nil || len(t.here) == 0 || o.StandsAlone() {
+	if t == nil || t.of == nil || o.StandsAlone() {
 		return own
 	}
-	if t.of.Only {
+	if t.of.Only && len(t.here) > 0 {
 		own = nil
 	}
-	return c.everywhere(own, t.here)
+	own = c.everywhere(own, t.here)
+	if t.selectsAll() {
+		own = c.everywhere(own, o.Namespace.followers.whole.here)
+	}
+	return own
 }
 
 // OnlyAlong reports whether an object is where what it follows is and nowhere else, whatever its record
@@ -325,10 +271,21 @@ func (c *Catalog) OnlyAlong(o *Object) bool {
 	return o.Ties != nil && o.Ties.of != nil && o.Ties.of.Only && len(o.Ties.here) > 0 && !o.StandsAlone()
 }
 
-// Served reports whether an object is a Service, or one goes along with it. The lock must be held.
+// Served reports whether an object is a Service, or one goes along with it: a Service with an empty selector
+// selects nothing. The lock must be held.
 func (o *Object) Served() bool {
 	isService := func(o *Object) bool { return o.Kind.Group == "" && o.Kind.Resource == "services" }
-	return isService(o) || o.Ties != nil && slices.ContainsFunc(o.Ties.Followers, isService)
+	if isService(o) {
+		return true
+	}
+	if o.Ties != nil {
+		for f := range o.Ties.Followers.all() {
+			if isService(f) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Alone takes over whether an object stands alone, and returns the leaders for which that, or its move, is
@@ -340,8 +297,10 @@ func (c *Catalog) Alone(o *Object, moved bool) (leaders []*Object) {
 	}
 	was := t.alone
 	if t.alone = o.StandsAlone(); t.alone != was || t.alone && moved {
-		for l := range t.Leaders.all() {
-			leaders = append(leaders, l)
+		leaders = t.Leaders.list()
+		if t.selectsAll() {
+			o.Namespace.followers.whole.add(o)
+			leaders = append(leaders, o.Namespace.followers.pods[""].list()...)
 		}
 	}
 	return leaders

@@ -1,6 +1,9 @@
 package catalog
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // objects is a set of objects. Most have one, which needs no map.
 type objects struct {
@@ -53,3 +56,5 @@ func (s objects) all() iter.Seq[*Object] {
 		}
 	}
 }
+
+func (s objects) list() []*Object { return slices.Collect(s.all()) }

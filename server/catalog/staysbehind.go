@@ -16,10 +16,16 @@ func (c *Catalog) staying(o *Object) string {
 		return ""
 	}
 	var parts []string
-	for _, f := range o.Ties.Followers {
-		if f.Ties.alone && !f.Leaving && c.Sets.Minus(o.Ties.told.on, c.where(f)) != nil {
-			parts = append(parts, c.stays(f))
+	say := func(followers objects) {
+		for f := range followers.all() {
+			if f.Ties.alone && !f.Leaving && c.Sets.Minus(o.Ties.told.on, c.where(f)) != nil {
+				parts = append(parts, c.stays(f))
+			}
 		}
+	}
+	say(o.Ties.Followers)
+	if o.Ties.runs {
+		say(o.Namespace.followers.whole.alone)
 	}
 	return staysText(parts)
 }
@@ -75,6 +81,9 @@ func (c *Catalog) Parts(k store.Key, label string, content map[string]any) strin
 	}
 	if pods, runs := placement.PodLabels(k, content); runs {
 		n.followers.ofPods(LabelsOf(pods), visit)
+		for f := range n.followers.whole.alone.all() {
+			visit(f)
+		}
 	}
 	n.followers.ofName(kind, k.Name, visit)
 	return staysText(parts)

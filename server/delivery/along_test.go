@@ -157,6 +157,32 @@ func TestWhatHasItsOwnWordStays(t *testing.T) {
 	})
 }
 
+// What selects all of its Namespace is told in the same way.
+func TestWhatSelectsAllAndHasItsOwnWordStays(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", m{v1alpha1.LabelTarget: "b"})
+	deny := func(labels m) store.Key {
+		return c.along("networking.k8s.io", "networkpolicies", "networking.k8s.io/v1", "NetworkPolicy", "deny", labels,
+			m{"podSelector": m{}})
+	}
+	web, policy := c.web(""), deny(m{v1alpha1.LabelTarget: "b"})
+	c.eventually("with their Namespace", func() bool { return c.has("b", policy) && c.has("b", web) })
+	c.web("a")
+	c.eventually("said of the label", func() bool {
+		c.reportIfHas("a", web)
+		s := c.saidScheduled(web)
+		return !s.Status && s.Reason == catalog.SelectsElsewhere && strings.Contains(s.Message, "networkpolicies/deny is on b")
+	})
+	third := labelled(meta("third"), m{"app": "x"})
+	if w := c.d.Parts(key("apps", "deployments", "third"), "a", third); !strings.Contains(w, "networkpolicies/deny is on b") {
+		t.Errorf("the label of a new Deployment: %q", w)
+	}
+	deny(nil)
+	c.eventually("without a label it goes along, and that is not said any more", func() bool {
+		return c.has("a", policy) && c.has("b", policy) && c.saidScheduled(web).Reason == "Decided"
+	})
+}
+
 // A snapshot in which two Deployments have changed places takes their Service from neither.
 func TestASnapshotLosesNoFollower(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -225,7 +251,7 @@ func (h *history) writeAlong() {
 	selects := []m{{}, {"app": "x"}, {"app": "y", "tier": "1"}}[rapid.IntRange(0, 2).Draw(h.t, "selector")]
 	var k store.Key
 	var o m
-	switch pick("kind", "deployment", "deployment", "service", "policy", "ingress", "scaler", "placement", "binding", "reset") {
+	switch pick("kind", "deployment", "deployment", "service", "policy", "budget", "all", "pod", "ingress", "scaler", "placement", "binding", "reset") {
 	case "deployment":
 		k, o = key("apps", "deployments", name), labelled(meta("d"), pods)
 	case "service":
@@ -237,6 +263,20 @@ func (h *history) writeAlong() {
 			selector["matchExpressions"] = []any{m{"key": "tier", "operator": "NotIn", "values": []any{"2"}}}
 		}
 		o = obj("networking.k8s.io/v1", "NetworkPolicy", meta("n"), "spec", m{"podSelector": selector})
+	case "budget":
+		k = key("policy", "poddisruptionbudgets", name)
+		o = obj("policy/v1", "PodDisruptionBudget", meta("b"), "spec", m{"selector": m{"matchLabels": selects}})
+	case "all": // under the names that others have with a selector
+		k = key("networking.k8s.io", "networkpolicies", name)
+		o = obj("networking.k8s.io/v1", "NetworkPolicy", meta("n"), "spec", m{"podSelector": m{}})
+	case "pod":
+		k = key("", "pods", name)
+		of := meta("p")
+		if wish, has := of["labels"].(m); has {
+			maps.Copy(pods, wish)
+		}
+		of["labels"] = pods
+		o = obj("v1", "Pod", of, "spec", m{})
 	case "ingress":
 		k = key("networking.k8s.io", "ingresses", name)
 		o = obj("networking.k8s.io/v1", "Ingress", meta("i"), "spec",
@@ -252,7 +292,7 @@ func (h *history) writeAlong() {
 			"resources": []any{pick("resource", "services", "deployments")}}}, "includeDependencies": pick("brings", "", "yes") != "",
 			"targets": m{"names": []any{"a"}}})
 	case "binding":
-		h.bind(pick("unit", "uid-app", "uid-p", "uid-dx", "uid-dy", "uid-sx", "uid-hx"), record)
+		h.bind(pick("unit", "uid-app", "uid-p", "uid-dx", "uid-dy", "uid-sx", "uid-hx", "uid-px", "uid-nx"), record)
 		return
 	default:
 		h.d.Reset(h.revision, storetest.Listing(maps.Values(h.stored)))
@@ -294,6 +334,7 @@ func (h *history) walkAlong() {
 				any, led = true, c.Sets.Union(led, on(l))
 			}
 		}
+		led = c.Sets.Of(placement.Union(nil, led.List())) // by name
 		if any && of.Only {
 			return led
 		}

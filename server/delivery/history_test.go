@@ -194,6 +194,8 @@ var unitsOfTests = map[string]v1alpha1.BindingUnit{
 	"uid-dy":  catalog.UnitOf(key("apps", "deployments", "y")),
 	"uid-sx":  catalog.UnitOf(key("", "services", "x")),
 	"uid-hx":  catalog.UnitOf(key("autoscaling", "horizontalpodautoscalers", "x")),
+	"uid-px":  catalog.UnitOf(key("", "pods", "x")),
+	"uid-nx":  catalog.UnitOf(key("networking.k8s.io", "networkpolicies", "x")),
 	"uid-app": catalog.UnitOf(nsKey("app")), "p": catalog.UnitOf(catalog.PlacementKey("shop", "jobs")),
 	"uid-p": catalog.UnitOf(catalog.PlacementKey("shop", "p")), "uid-q": catalog.UnitOf(catalog.PlacementKey("shop", "q")),
 	"uid-pinned-x": catalog.UnitOf(key("apps", "deployments", "pinned-x")), "uid-hook-x": catalog.UnitOf(key("batch", "jobs", "hook-x")),
