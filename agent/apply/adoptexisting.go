@@ -72,8 +72,9 @@ func (a *Applier) adoptExisting(ctx context.Context, t *task) error {
 	if err != nil {
 		return err
 	}
-	live, err := t.put(
+	live, err := a.put(
 		ctx,
+		t,
 		body,
 		target.Applying{UID: found.Metadata.UID, ResourceVersion: found.Metadata.ResourceVersion},
 	)

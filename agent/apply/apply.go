@@ -42,6 +42,9 @@ type Reports interface {
 	Removing(k store.Key)
 	// Removed is called when the object is gone from the target and from the desired state.
 	Removed(k store.Key)
+	// Version returns the last resourceVersion in which the object of a UID was seen, empty when it was
+	// not.
+	Version(k store.Key, uid string) string
 }
 
 // Variants renders what the target gets. variants.Rules implements it.
@@ -141,6 +144,7 @@ type Applier struct {
 	denials        denials
 	accounts       accounts
 	rechecks       sync.Map // keys of what is to be looked at again, see recheck
+	doubts         sync.Map // by key the version after which it is known what an object is, see doubt: uint64
 	mirrors        mirrors
 	hosts          hosts
 	finished       chan store.Entry

@@ -28,6 +28,9 @@ func (a *Applier) Seen(k store.Key, s inventory.Sight) {
 			return r, r.UID == s.UID
 		})
 	}
+	if a.decided(k, s.Revision) && a.unapplied(k, s.UID) {
+		a.queue.add(k, false)
+	}
 	if applied, _ := strconv.ParseUint(r.ResourceVersion, 10, 64); r.Owned == 0 || s.Revision <= applied {
 		return
 	}

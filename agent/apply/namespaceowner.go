@@ -173,8 +173,9 @@ func (a *Applier) claim(ctx context.Context, t *task, found *target.Object) erro
 	if err := a.namespaceBody(t, a.Site.Policy()); err != nil {
 		return err
 	}
-	live, err := t.put(
+	live, err := a.put(
 		ctx,
+		t,
 		t.Body,
 		target.Applying{UID: found.Metadata.UID, ResourceVersion: found.Metadata.ResourceVersion},
 	)

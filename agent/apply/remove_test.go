@@ -24,6 +24,7 @@ func (noReports) Applied(store.Key, inventory.Record, *target.Object) {}
 func (noReports) Refused(store.Key, string, store.ReportError)        {}
 func (noReports) Removing(store.Key)                                  {}
 func (noReports) Removed(store.Key)                                   {}
+func (noReports) Version(store.Key, string) string                    { return "" }
 
 // Nothing is remembered of an object that is removed, whatever others had done to it: names come
 // and go for years.
@@ -41,11 +42,14 @@ func TestNothingIsLeftOfWhatIsRemoved(t *testing.T) {
 	a.drifts.record(k, 7)
 	a.drifts.handle(k, 7)
 	a.pendingDeletes.begin(k, "1")
+	a.doubt(k, target.Applying{UID: "1", ResourceVersion: "5"})
 	if err := a.finish(t.Context(), store.Entry{Key: k, Tombstone: true}, "deleted"); err != nil {
 		t.Fatal(err)
 	}
-	if _, ok := known.Get(k); ok || a.drifts.seen.Len() != 0 || a.pendingDeletes.uids.Len() != 0 {
-		t.Errorf("record: %t, drifts: %v, going: %v", ok, a.drifts.seen, a.pendingDeletes.uids)
+	_, recorded := known.Get(k)
+	_, doubted := a.doubts.Load(k)
+	if recorded || doubted || a.drifts.seen.Len() != 0 || a.pendingDeletes.uids.Len() != 0 {
+		t.Errorf("record: %t, in doubt: %t, drifts: %v, going: %v", recorded, doubted, a.drifts.seen, a.pendingDeletes.uids)
 	}
 }
 

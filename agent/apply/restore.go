@@ -24,11 +24,8 @@ func (a *Applier) restore(
 	if err != nil {
 		return err
 	}
-	on := target.Applying{UID: t.record.UID}
-	if len(t.policy.RetainFields) > 0 || t.record.Autoscaled {
-		on.ResourceVersion = live.Metadata.ResourceVersion
-	}
-	now, err := t.put(ctx, body, on)
+	now, err := a.put(ctx, t, body,
+		target.Applying{UID: t.record.UID, ResourceVersion: live.Metadata.ResourceVersion})
 	if err != nil {
 		return a.refusedUpdate(ctx, t, err)
 	}
@@ -62,7 +59,7 @@ func (a *Applier) reportDrift(
 		if err != nil {
 			return err
 		}
-		now, err := t.put(ctx, body,
+		now, err := a.put(ctx, t, body,
 			target.Applying{UID: t.record.UID, ResourceVersion: live.Metadata.ResourceVersion, Yield: true})
 		if err == nil {
 			a.record(t, now, t.record.Created)

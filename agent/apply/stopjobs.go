@@ -112,10 +112,13 @@ func (a *Applier) suspendJob(
 		return fmt.Errorf("encode a Job: %w", err)
 	}
 	_, _, err = w.Apply(ctx, kind, o.Metadata.Namespace, o.Metadata.Name, body,
-		target.Applying{UID: o.Metadata.UID, Unmarked: true})
+		target.Applying{UID: o.Metadata.UID, ResourceVersion: o.Metadata.ResourceVersion, Unmarked: true})
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
+	case apierrors.IsNotFound(err):
 		return nil
+	case apierrors.IsConflict(err):
+		return &changedError{fmt.Errorf("suspend or resume Job %s/%s of a CronJob as it was read: %w",
+			o.Metadata.Namespace, o.Metadata.Name, err)}
 	case err != nil:
 		return fmt.Errorf("suspend or resume Job %s/%s of a CronJob: %w", o.Metadata.Namespace, o.Metadata.Name, err)
 	}

@@ -128,7 +128,7 @@ func refusesVersions(err error) bool {
 // and says so in the status of the definition, so that it can lose other versions. In the space that
 // was done before the versions were taken out. Objects are written as the space that has brought them.
 func (a *Applier) storeAnew(ctx context.Context, t *task) error {
-	_, whole, err := t.read(ctx)
+	at, whole, err := t.read(ctx)
 	if err != nil || whole == nil {
 		return err
 	}
@@ -141,7 +141,8 @@ func (a *Applier) storeAnew(ctx context.Context, t *task) error {
 		return err
 	}
 	if m.First != nil {
-		if _, err := t.put(ctx, m.First, target.Applying{UID: t.record.UID}); err != nil {
+		on := target.Applying{UID: t.record.UID, ResourceVersion: at.Metadata.ResourceVersion}
+		if _, err := a.put(ctx, t, m.First, on); err != nil {
 			return fmt.Errorf("store in another version: %w", err)
 		}
 		return &laterError{storageSwitch}

@@ -183,17 +183,12 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 	case t.record.OriginUID != t.head.OriginUID() && runsOnce(t.Key):
 		return a.replace(ctx, t)
 	}
-	body, on, err := a.yield(ctx, t)
-	if err != nil {
-		return err
-	}
-	on.UID, on.Yield = t.record.UID, !t.policy.restores()
-	live, err := t.put(ctx, body, on)
+	live, err := a.update(ctx, t)
 	if t.Key.Class() == store.ClassCRD && refusesVersions(err) {
 		if err := a.storeAnew(ctx, t); err != nil {
 			return err
 		}
-		live, err = t.put(ctx, body, target.Applying{UID: on.UID, Yield: on.Yield})
+		live, err = a.update(ctx, t)
 	}
 	if apierrors.IsInvalid(err) && t.madeAnew() {
 		return a.supersede(ctx, t, err)
@@ -221,7 +216,7 @@ func (a *Applier) create(ctx context.Context, t *task) error {
 		}
 		return a.adoptExisting(ctx, t)
 	}
-	live, err := t.put(ctx, t.Body, target.Applying{})
+	live, err := a.put(ctx, t, t.Body, target.Applying{})
 	if apierrors.IsConflict(err) {
 		return a.adoptExisting(ctx, t)
 	}
@@ -265,6 +260,7 @@ func (a *Applier) refusedUpdate(ctx context.Context, t *task, cause error) error
 // lose forgets a record that is not true any more, and says to try again.
 func (a *Applier) lose(t *task, why error) error {
 	a.Inventory.Delete(t.Key)
+	a.doubts.Delete(t.Key)
 	a.remirror(t.Key)
 	return &changedError{why}
 }
@@ -303,6 +299,7 @@ func (a *Applier) record(t *task, live *target.Object, created bool) {
 	if len(t.left) > 0 {
 		r.Applied = store.Hash{} // looked at again by the next start, which tells it again
 	}
+	a.decided(t.Key, live.Revision())
 	a.Inventory.Put(t.Key, r)
 	a.exposedNow(t)
 	a.remirror(t.Key)

@@ -3,6 +3,7 @@ package observe
 import (
 	"context"
 	"log/slog"
+	"strconv"
 	"sync"
 
 	"skerry.dev/skerry/agent/inventory"
@@ -206,6 +207,16 @@ func (o *Observer) appliedLocked(k store.Key, r inventory.Record, live *target.O
 			w.nudge()
 		}
 	}
+}
+
+// Version returns the last resourceVersion in which the object of a UID was seen, empty when it was not.
+func (o *Observer) Version(k store.Key, uid string) string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if rec := o.records.Get(k); rec != nil && rec.uid == uid && rec.revision > 0 {
+		return strconv.FormatUint(rec.revision, 10)
+	}
+	return ""
 }
 
 // Refused records why the target does not have the desired version.
