@@ -41,31 +41,45 @@ func alteration(a target.Altered) string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return "its admission or schema " + strings.Join(parts, ", and ")
+	text := "its admission or schema " + strings.Join(parts, ", and ")
+	if a.Partly {
+		text += "; not all of it was compared"
+	}
+	return text
 }
 
-// recheckAlterations has everything looked at again, now and then, that the target has altered.
+// recheckAlterations has everything looked at again, now and then, that the target has altered: one after
+// the other over the time, and not in one burst.
 func (a *Applier) recheckAlterations(ctx context.Context) {
-	tick := time.NewTicker(recheckAltered)
-	defer tick.Stop()
-	for {
+	timer := time.NewTimer(recheckAltered)
+	defer timer.Stop()
+	var altered []store.Key
+	for every := recheckAltered; ; timer.Reset(every) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-tick.C:
+		case <-timer.C:
 		}
-		var altered []store.Key
-		a.Inventory.Any(func(k store.Key, r inventory.Record) bool {
-			if r.Altered != "" && r.UID != "" {
-				altered = append(altered, k)
-			}
-			return false
-		})
-		for _, k := range altered {
-			a.rechecks.Store(k, struct{}{})
-			a.queue.addAfter(k, 0)
+		if len(altered) == 0 {
+			altered = a.altered()
+			every = recheckAltered / time.Duration(max(1, len(altered)))
+			continue
 		}
+		a.rechecks.Store(altered[0], struct{}{})
+		a.queue.addAfter(altered[0], 0)
+		altered = altered[1:]
 	}
+}
+
+// altered are the keys of what the target has altered.
+func (a *Applier) altered() (altered []store.Key) {
+	a.Inventory.Any(func(k store.Key, r inventory.Record) bool {
+		if r.Altered != "" && r.UID != "" {
+			altered = append(altered, k)
+		}
+		return false
+	})
+	return altered
 }
 
 // recheck applies what was altered again if the target would make something else of it now. What it

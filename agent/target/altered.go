@@ -20,11 +20,12 @@ import (
 type Altered struct {
 	// Removed and Changed are fields of the applied body, ".spec.replicas".
 	Removed, Changed []string
+	// Partly: it was too much to be compared in full.
+	Partly bool
 }
 
 // maxCompared bounds how many values one comparison looks at: a target that answers with lists in
-// another order, deep in one another, would have each compared with each. What comes after is not
-// told.
+// another order, deep in one another, would have each compared with each.
 const maxCompared = 20_000
 
 // maxPath bounds a field's path, in bytes: names of labels and of custom resources may be long.
@@ -59,6 +60,7 @@ func Compare(applied, answer []byte) (Altered, error) {
 			c.field("."+name, sent[name], got, name)
 		}
 	}
+	c.Partly = left < 0
 	return c.Altered, nil
 }
 

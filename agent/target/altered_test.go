@@ -67,8 +67,8 @@ func TestCompareIsBounded(t *testing.T) {
 		names[i] = "name-" + strconv.Itoa(i)
 	}
 	for _, pair := range [][2]string{{nested("a"), nested("b")}, {list(names), list(names[1:])}} {
-		if _, err := Compare([]byte(pair[0]), []byte(pair[1])); err != nil {
-			t.Error(err)
+		if a, err := Compare([]byte(pair[0]), []byte(pair[1])); err != nil || !a.Partly {
+			t.Errorf("compared partly: %t, %v", a.Partly, err)
 		}
 	}
 }
