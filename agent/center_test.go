@@ -168,10 +168,12 @@ func (c *center) redeem(_ context.Context, r enroll.JoinRequest) ([]byte, error)
 
 // open opens the QUIC listener on the port of the enrolment.
 func (c *center) open() {
-	packet, err := net.ListenPacket("udp", c.web.Listener.Addr().String())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	var packet net.PacketConn
+	eventually(c.t, "the former socket has left the port", func() (free bool) { // its last reader closes it
+		var err error
+		packet, err = net.ListenPacket("udp", c.web.Listener.Addr().String())
+		return err == nil
+	})
 	pool := x509.NewCertPool()
 	pool.AddCert(c.ca)
 	listener, err := quic.Listen(quic.ListenConfig{Packet: packet, Log: discard(), TLS: &tls.Config{

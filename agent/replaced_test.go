@@ -28,8 +28,8 @@ func filledAnew(t *testing.T, running bool) {
 	all := []store.Entry{namespace("app"), deployment(1, "app", "web", 1), configMap("app", "config", "1")}
 	c.place(all...)
 	c.eventuallyApplied(all)
-	asked := api.Listed("/api/v1/namespaces")
-	eventually(t, "the agent knows its cluster", func() bool { return api.Listed("/api/v1/namespaces") > asked })
+	asked := api.Listed(identifying)
+	eventually(t, "the agent knows its cluster", func() bool { return api.Listed(identifying) > asked })
 	rebuild := func() {
 		api.Rewind(empty)
 		api.Remove("", "namespaces", "", "kube-system")

@@ -7,6 +7,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
+// identifying is what an agent lists to learn which cluster its target is, and how far that is.
+const identifying = "/api/v1/namespaces?metadata.name=kube-system"
+
 // A restored cluster has again what was deleted, and what was moved away runs there a second time.
 // All of it goes, whether something else is watched there or nothing is left, and whether the agent
 // runs or was stopped meanwhile.
@@ -61,11 +64,11 @@ func restored(t *testing.T, kept, running bool) {
 	for range 20 {
 		api.Put("v1", "Secret", "default", "unrelated", nil)
 	}
-	asked := api.Listed("/api/v1/namespaces")
+	asked := api.Listed(identifying)
 	eventually(
 		t,
 		"the agent has asked how far the target is, and had the answer before it asked again",
-		func() bool { return api.Listed("/api/v1/namespaces") > asked+1 },
+		func() bool { return api.Listed(identifying) > asked+1 },
 	)
 	if running {
 		api.Rewind(backup)

@@ -94,7 +94,7 @@ func (s *Server) Waited(path string) int {
 	return s.waited[path]
 }
 
-// Listed is how often a path was listed.
+// Listed is how often a path was listed. With a field selector it is another one, "/api/v1/pods?spec.nodeName=n".
 func (s *Server) Listed(path string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -109,8 +109,11 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespa
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.listed[r.URL.Path]++
-	query := r.URL.Query()
+	query, path := r.URL.Query(), r.URL.Path
+	if fields := query.Get("fieldSelector"); fields != "" {
+		path += "?" + fields
+	}
+	s.listed[path]++
 	limit, _ := strconv.Atoi(query.Get("limit"))
 	selector, err := labels.Parse(query.Get("labelSelector"))
 	if err != nil {
