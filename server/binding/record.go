@@ -111,6 +111,20 @@ func (r Record) Has(t TargetID) bool {
 	return slices.ContainsFunc(r.Places, func(p Place) bool { return p.Target == t && !p.Off })
 }
 
+// Beside returns the targets of Here that stand beside the one that they are to replace, which was not evicted.
+// What must not be at two places on its way is not there yet.
+func (r Record) Beside() (out []TargetID) {
+	for _, p := range r.Places {
+		if p.Off || p.For == 0 {
+			continue
+		}
+		if slices.ContainsFunc(r.Places, func(o Place) bool { return o.Target == p.For && o.Leaving != Evicted }) {
+			out = append(out, p.Target)
+		}
+	}
+	return out
+}
+
 // Soles returns the targets of Here that have what must exist once.
 func (r Record) Soles() []TargetID {
 	var out []TargetID

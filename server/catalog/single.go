@@ -40,8 +40,17 @@ func (c *Catalog) RecordOf(o *Object) *Set {
 		return nil
 	}
 	at := c.Records.placeOf(o)
+	if at.beside != nil && o.MovesLast() {
+		return c.Sets.Minus(at.On, at.beside)
+	}
 	return at.of1((at.On.Len() > 1 || at.held) && o.KeptSingle(), c)
 }
+
+// MovesLast reports whether an object comes to a target only when the other one is left: each of two CronJobs
+// would start its Jobs, for as long as the others take to get ready.
+func (o *Object) MovesLast() bool { return movesLast(o.Kind.Group, o.Kind.Resource) }
+
+func movesLast(group, resource string) bool { return group == "batch" && resource == "cronjobs" }
 
 // of1 is where a record has an object that may be one which is on one target only: nowhere while it has
 // left one, and it is not known yet that it is gone there.
@@ -63,15 +72,18 @@ func (c *Catalog) RecordFor(g *Group, k store.Key, annotations map[string]string
 	if u == nil {
 		return nil
 	}
+	if u.beside != nil && movesLast(k.Group, k.Resource) {
+		return c.Sets.Minus(u.On, u.beside)
+	}
 	return u.of1((u.On.Len() > 1 || u.held) && isStateful(k.Group, k.Resource) && !g.duplicates() &&
 		annotations[v1alpha1.AnnotationReplicas] != string(v1alpha1.ReplicasDuplicated), c)
 }
 
-// VersionsOn are versions for who counts targets: a StatefulSet that is kept on one is asked for there alone.
+// VersionsOn are versions for who counts targets: what is not on all of its record is asked for where it is.
 // The lock must be held.
 func (c *Catalog) VersionsOn(o *Object) *placement.Versions {
 	all := c.Versions(o)
-	if o.Source == nil || !o.KeptSingle() {
+	if o.Source == nil || !o.KeptSingle() && !(o.MovesLast() && c.Records.placeOf(o).beside != nil) {
 		return all
 	}
 	out := &placement.Versions{Named: map[string]*placement.Demand{}}

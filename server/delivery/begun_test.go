@@ -76,3 +76,42 @@ func TestAPodThatIsRestartedForEverMoves(t *testing.T) {
 		c.eventually("on b", func() bool { return c.has("b", pod) })
 	})
 }
+
+// TestACronJobMovesLast: while the others get ready on the new site it starts its Jobs on the former one alone.
+func TestACronJobMovesLast(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, web, nightly := cronOnA(t, map[string]any{v1alpha1.LabelTarget: "a"})
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("the Deployment is on both", func() bool { return c.has("b", web) })
+		c.restart()
+		if !c.has("a", web) || !c.has("a", nightly) || c.has("b", nightly) {
+			t.Fatalf("the CronJob is on a: %t, on b: %t", c.has("a", nightly), c.has("b", nightly))
+		}
+		c.report("b", web, nil)
+		c.eventually("a is left", func() bool { return !c.has("a", web) && !c.has("a", nightly) && c.has("b", nightly) })
+	})
+}
+
+// TestACronJobOfALostSiteGoesOn: nobody waits for the word of a site that is said to be down.
+func TestACronJobOfALostSiteGoesOn(t *testing.T) {
+	c, web, nightly := cronOnA(t, map[string]any{v1alpha1.LabelTarget: "a"})
+	c.target("c", nil)
+	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: nil})
+	c.away("a", true, map[string]any{"taints": []any{
+		map[string]any{"key": v1alpha1.TaintOutOfService, "effect": "NoExecute"}}})
+	c.eventually("both are elsewhere, and together", func() bool {
+		return c.elsewhere(web) && c.elsewhere(nightly) && c.has("b", web) == c.has("b", nightly)
+	})
+}
+
+// cronOnA has a Deployment and a CronJob on a.
+func cronOnA(t *testing.T, labels map[string]any) (c *center, web, nightly store.Key) {
+	c = shop(t)
+	c.namespace("app", labels)
+	web = c.deployment("web", nil, "")
+	nightly = c.workloadOf(key("batch", "cronjobs", "nightly"), "batch/v1", "CronJob", nil)
+	c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", nightly) })
+	c.report("a", web, nil)
+	c.report("a", nightly, nil)
+	return c, web, nightly
+}

@@ -27,6 +27,8 @@ type look struct {
 	confirms map[binding.TargetID]int64
 	// sole are the targets that have what must exist once.
 	sole map[binding.TargetID]struct{}
+	// beside are those to which comes last what moves last, see binding.Record.Beside.
+	beside []binding.TargetID
 	// volumes, per target, are what the objects have there; notReady says what is missing, and
 	// refused whether that is a refusal; unseen and present are objects that it has not reported, or
 	// reports.
@@ -60,6 +62,7 @@ type question struct {
 	demand placement.Demand
 	unsent string // why the center does not send it
 	single bool   // it is on one target only
+	last   bool   // see catalog.Object.MovesLast
 	volume bool   // it may have one
 	ends   bool   // it runs once to its end
 	paused bool
@@ -72,7 +75,8 @@ type question struct {
 
 // question asks about an object. The lock must be held.
 func (d *Delivery) question(o *catalog.Object) question {
-	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o), single: o.KeptSingle(),
+	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o),
+		single: o.KeptSingle(), last: o.MovesLast(),
 		volume: o.Kind.Resource == "persistentvolumeclaims" || o.Work != nil && o.Work.Templates,
 		served: o.Served(), ends: o.Ends && o.Hook == nil, paused: o.Paused, scaling: d.catalog.Scaling(o),
 		versions: d.catalog.Versions(o)}
@@ -123,6 +127,7 @@ func (d *Delivery) observe(ref binding.Ref, r binding.Record, g *catalog.Group, 
 			l.sole[p.Target] = struct{}{}
 		}
 	}
+	l.beside = r.Beside()
 	if here := r.Here(); len(l.sole) == 0 && len(here) > 0 {
 		l.sole[here[0]] = struct{}{}
 	}
@@ -261,8 +266,9 @@ func (d *Delivery) ask(l *look) {
 			if reported && q.volume && p.HasVolume && !d.catalog.Discards(name) && !l.leavesVolumes(t) {
 				l.volumes[t] = append(l.volumes[t], q.text())
 			}
-			if q.ends && q.unsent == "" && (!reported || p.Begun) && l.mayRunAt(t) && !d.catalog.Discards(name) {
-				l.begun[t] = append(l.begun[t], q.text()) // what is silent may have begun
+			begun := !reported || p.Begun // what is silent may have begun
+			if q.ends && begun && q.unsent == "" && !l.lacks(t, q) && l.mayRunAt(t) && !d.catalog.Discards(name) {
+				l.begun[t] = append(l.begun[t], q.text())
 			}
 			if reported && l.present[t] == "" {
 				l.present[t] = q.text()
@@ -292,16 +298,6 @@ func (l *look) mayRunAt(t binding.TargetID) bool {
 	a, away := l.absent[t]
 	return l.record.Has(t) && !(away && a.Certain)
 }
-
-// onlyAt are the questions about what is to be on a target.
-func (l *look) onlyAt(t binding.TargetID) []question {
-	if !l.facts.Singles || l.has(t) {
-		return l.asked
-	}
-	return slices.DeleteFunc(slices.Clone(l.asked), func(q question) bool { return q.single })
-}
-
-func (l *look) has(t binding.TargetID) bool { _, ok := l.sole[t]; return ok }
 
 // pinned reports whether a volume would be left behind on a target: one that no target has which was
 // there before and stays.
@@ -361,7 +357,7 @@ func (a *answers) Counts(t binding.TargetID) bool {
 func (a *answers) Word(t binding.TargetID, object int) binding.Word {
 	q, name := a.l.asked[object], a.l.names[t]
 	_, off := a.l.confirms[t]
-	if q.single && !off && !a.l.has(t) {
+	if !off && a.l.lacks(t, q) {
 		return binding.Available // it is not to be there
 	}
 	demand, has := q.on(name)

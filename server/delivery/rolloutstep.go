@@ -230,7 +230,7 @@ func (d *Delivery) judge(r *catalog.Rolled, s rollout.State, targets []rollout.F
 				return d.has(f.Name, q)
 			}
 			why, _ := d.arrived(f.Name, "", q)
-			return why != "" && !(q.single && !d.has(f.Name, q))
+			return why != "" && !((q.single || q.last) && !d.has(f.Name, q))
 		})
 		if !well {
 			delete(r.Well, f.UID)
