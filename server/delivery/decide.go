@@ -310,11 +310,8 @@ func (d *Delivery) Reported(target string, keys []store.Key) {
 		if o == nil || o.Source == nil {
 			continue
 		}
-		if r := d.catalog.Records.Of(o); r.Cohort != 0 {
-			d.catalog.Groups.Add(catalog.CohortRef(o.Namespace.Space.Name, r.Cohort))
-		} else if o.Source.Moving {
-			d.catalog.Groups.Add(o.Source.Ref())
-		}
+		d.catalog.WakeMoving(o)
+		d.catalog.WakeServed(o)
 		if o.Source.Kind == catalog.OfPlacement {
 			d.ToldPlacement(o.Source.Ref().Key, target)
 			d.catalog.WakeRollout(o.Source)

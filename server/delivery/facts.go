@@ -35,8 +35,9 @@ type look struct {
 	volumes                   map[binding.TargetID][]string
 	notReady, unseen, present map[binding.TargetID]string
 	refused                   map[binding.TargetID]bool
-	// eased are the targets that have as much as the ones that they replace, and less than is wished.
-	eased map[binding.TargetID]struct{}
+	// eased are the targets that have less than is wished, and as much as the ones that they replace, or that
+	// lack an address.
+	eased map[binding.TargetID]easing
 	// begun, per target, is what has begun there and must run once to its end, or may have.
 	begun map[binding.TargetID][]string
 	// fenced is what of it must not run twice, absent what is known of that on targets of the record that
@@ -67,6 +68,8 @@ type question struct {
 	ends   bool   // it runs once to its end
 	paused bool
 	served bool // it is a Service, or one selects its pods
+	// entries are the Services and Ingresses by which others reach it.
+	entries []store.Key
 	// scaling: it is yet to be sent with the replicas that it is to have.
 	scaling bool
 	// versions are nil where all targets are asked the same.
@@ -78,8 +81,8 @@ func (d *Delivery) question(o *catalog.Object) question {
 	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o),
 		single: o.KeptSingle(), last: o.MovesLast(),
 		volume: o.Kind.Resource == "persistentvolumeclaims" || o.Work != nil && o.Work.Templates,
-		served: o.Served(), ends: o.Ends && o.Hook == nil, paused: o.Paused, scaling: d.catalog.Scaling(o),
-		versions: d.catalog.Versions(o)}
+		served: o.Served(), entries: o.Entries(), ends: o.Ends && o.Hook == nil, paused: o.Paused,
+		scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
 }
 
 // text names the object in messages.
@@ -247,7 +250,7 @@ func (d *Delivery) ask(l *look) {
 	slices.SortFunc(l.asked, byKey) // so that it is the same object each time that is named as missing
 	l.volumes, l.notReady = map[binding.TargetID][]string{}, map[binding.TargetID]string{}
 	l.unseen, l.present = map[binding.TargetID]string{}, map[binding.TargetID]string{}
-	l.eased = map[binding.TargetID]struct{}{}
+	l.eased = map[binding.TargetID]easing{}
 	l.refused, l.begun = map[binding.TargetID]bool{}, map[binding.TargetID][]string{}
 	for i := range l.facts.Targets {
 		t := l.facts.Targets[i].ID
@@ -374,7 +377,8 @@ func (a *answers) Word(t binding.TargetID, object int) binding.Word {
 	why := p.Arrived(demand)
 	if eased := a.d.eased(demand, q, a.l.instead(t)); why != "" && eased != demand {
 		if why, demand = p.Arrived(eased), eased; why == "" {
-			a.l.eased[t] = struct{}{}
+			a.l.ease(t, easing{min(easedFor, time.Duration(a.l.facts.Timeout)*time.Second/2),
+				"less than is wished counts after"})
 		}
 	}
 	switch {

@@ -25,9 +25,8 @@ func (r readiness) settle(l *look, of catalog.Ref, minReady time.Duration, now t
 	for i := range l.facts.Targets {
 		t := &l.facts.Targets[i]
 		minReady, why := minReady, "move.minReadySeconds is"
-		if _, eased := l.eased[t.ID]; eased {
-			minReady = max(minReady, min(easedFor, time.Duration(l.facts.Timeout)*time.Second/2))
-			why = "less than is wished counts after"
+		if e := l.eased[t.ID]; e.wait > minReady {
+			minReady, why = e.wait, e.why
 		}
 		if t.State != binding.Ready || minReady == 0 || !replaces(l.record, t.ID) {
 			continue
@@ -66,10 +65,15 @@ func replaces(r binding.Record, t binding.TargetID) bool {
 // enough. The group may be nil.
 func (d *Delivery) awaitReadiness(r catalog.Ref, g *catalog.Group, l *look) {
 	var minReady time.Duration
+	waits := true
 	if g != nil {
 		d.catalog.RLock()
 		minReady = g.MinReady(slices.ContainsFunc(l.asked, func(q question) bool { return q.served }))
+		waits = minReady > 0 || g.MinReady(true) > 0 // it is a Placement's word that it does not
 		d.catalog.RUnlock()
+	}
+	if waits {
+		d.addresses(l)
 	}
 	if again := d.readiness.settle(l, r, minReady, time.Now()); !again.IsZero() {
 		d.catalog.Groups.AddAfter(r, time.Until(again)+time.Millisecond)

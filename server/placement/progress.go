@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"skerry.dev/skerry/store"
 )
@@ -25,6 +26,8 @@ type Progress struct {
 	Available int64
 	// HasVolume: a claim is bound there, or a StatefulSet has replicas there.
 	HasVolume bool
+	// Addressed: a Service or an Ingress has an address for those outside of the cluster.
+	Addressed bool `json:",omitempty"`
 	// Begun: what Ends has begun there and has not ended, or a CronJob's Jobs have.
 	Begun bool
 }
@@ -124,6 +127,9 @@ func Judge(k store.Key, r store.Report) Progress {
 		copy(p.Applied[:], b)
 	}
 	var b brief
+	if HasAddress(k.Group, k.Resource) {
+		p.Addressed = addressed(r.Status)
+	}
 	if !availabilityTold(k) || (BuiltIn(k.Group) && len(r.Status) == 0 && k.Resource == "persistentvolumeclaims") {
 		p.Ready = true
 		if k.Group == "batch" && k.Resource == "cronjobs" && json.Unmarshal(r.Status, &b) == nil {
@@ -136,6 +142,23 @@ func Judge(k store.Key, r store.Report) Progress {
 	}
 	p.judge(k, &b, len(r.Status) > 0, r.Generation)
 	return p
+}
+
+// HasAddress reports whether objects of a kind may have an address for those outside of the cluster.
+func HasAddress(group, resource string) bool {
+	return group == "" && resource == "services" || group == "networking.k8s.io" && resource == "ingresses"
+}
+
+func addressed(status []byte) bool {
+	var s struct {
+		LoadBalancer struct {
+			Ingress []struct{ IP, Hostname string }
+		}
+	}
+	_ = json.Unmarshal(status, &s) // what cannot be read has none
+	return slices.ContainsFunc(s.LoadBalancer.Ingress, func(at struct{ IP, Hostname string }) bool {
+		return at.IP != "" || at.Hostname != ""
+	})
 }
 
 func availabilityTold(k store.Key) bool {

@@ -24,3 +24,24 @@ func TestAVariantArrivesWithItsOwnReplicas(t *testing.T) {
 		t.Error("a variant counts as arrived while a replica of it is missing")
 	}
 }
+
+// An address is one that somebody outside of the cluster can use.
+func TestWhatHasAnAddress(t *testing.T) {
+	service, ingress := store.Key{Resource: "services"}, store.Key{Group: "networking.k8s.io", Resource: "ingresses"}
+	for _, c := range []struct {
+		of     store.Key
+		status string
+		has    bool
+	}{
+		{service, `{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}`, true},
+		{ingress, `{"loadBalancer":{"ingress":[{"hostname":"web.example"}]}}`, true},
+		{service, `{"loadBalancer":{}}`, false},
+		{service, `{"loadBalancer":{"ingress":[{"ports":[]}]}}`, false},
+		{ingress, `{"loadBalancer":"none"}`, false},
+		{store.Key{Resource: "pods"}, `{"loadBalancer":{"ingress":[{"ip":"192.0.2.1"}]}}`, false},
+	} {
+		if is := Judge(c.of, store.Report{Status: []byte(c.status)}); is.Addressed != c.has {
+			t.Errorf("%s with %s has an address: %t", c.of.Resource, c.status, is.Addressed)
+		}
+	}
+}

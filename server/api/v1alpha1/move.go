@@ -27,7 +27,9 @@ type MovePolicy struct {
 	// MinReadySeconds is how long everything must have been available on a new target without a
 	// break before the old one is left. It is part of readyTimeout. A center that restarts begins to
 	// count anew. Without it, it is 5 seconds, half of readyTimeout at most, where a Service moves along,
-	// and else 0: a site takes a while until it routes to what is ready.
+	// and else 0: a site takes a while until it routes to what is ready. Services and Ingresses that have
+	// an address on the old target are awaited to have one on the new target, for a third of
+	// readyTimeout; not where this is 0.
 	// +kubebuilder:validation:Minimum=0
 	// +kubebuilder:validation:Maximum=86400
 	// +optional
