@@ -9,6 +9,8 @@ type Facts struct {
 	// Wish says whether there is one. Wanted are the targets that it chooses, when it is Somewhere.
 	Wish   Wish
 	Wanted []TargetID
+	// Passed are targets that were given up and that others are wanted instead of. They stay given up.
+	Passed []TargetID
 	// Suspended holds the record as it is.
 	Suspended bool
 	// Empty: the record decides about no object, so there is nothing to keep available.

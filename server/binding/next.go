@@ -151,7 +151,8 @@ func (s *step) evict() {
 func (s *step) forget() {
 	s.GaveUp = slices.DeleteFunc(s.GaveUp, func(g GaveUp) bool {
 		t, _ := s.facts.target(g.Target)
-		return t.Try != g.Try || s.facts.Wish != Somewhere || !s.wished.has(g.Target)
+		return t.Try != g.Try || s.facts.Wish != Somewhere ||
+			!s.wished.has(g.Target) && !slices.Contains(s.facts.Passed, g.Target)
 	})
 }
 

@@ -325,3 +325,16 @@ func TestNextSingles(t *testing.T) {
 	none.Singles = false
 	check("there are none", Next(r, none), []TargetID{1, 2}, nil)
 }
+
+// TestWhatWasGivenUpStaysSoWhileAnotherIsWanted, and is forgotten when nothing passes it over.
+func TestWhatWasGivenUpStaysSoWhileAnotherIsWanted(t *testing.T) {
+	r := Record{Places: places(1), GaveUp: []GaveUp{{Target: 2}}}
+	f := Facts{Now: 1, Timeout: 600, Wish: Somewhere, Wanted: []TargetID{3}, Passed: []TargetID{2}, Targets: targets(1, 2, 3)}
+	if next := Next(r, f); !next.Has(3) || len(next.GaveUp) != 1 {
+		t.Errorf("on its way: %+v", next)
+	}
+	f.Passed = nil
+	if next := Next(r, f); !next.Has(3) || len(next.GaveUp) != 0 {
+		t.Errorf("not passed over: %+v", next)
+	}
+}

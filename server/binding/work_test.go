@@ -288,6 +288,11 @@ func (l *leader) bindingFacts(id UnitID, r Record) Facts {
 	}
 	l.fill(&f, r, Ref{Unit: id}, members, w, v.hooksOf(id))
 	f.Wish, f.Wanted = v.choose(w, r, func(t TargetID) bool { return gaveUp(r, &f, t) })
+	for _, g := range r.GaveUp {
+		if !r.Settled() && gaveUp(r, &f, g.Target) && !slices.Contains(f.Wanted, g.Target) {
+			f.Passed = append(f.Passed, g.Target)
+		}
+	}
 	return f
 }
 

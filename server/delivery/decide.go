@@ -35,6 +35,7 @@ type plan struct {
 	choice     placement.Choice
 	stays      []placement.Stay // what it has to leave and does not
 	gone       []string         // what it leaves though nothing replaces it
+	instead    bool             // others were chosen in place of what was given up
 	first      bool             // what is left is gone before something is joined
 	unseen     string           // a target that it would leave first has not said what it has
 	conditions catalog.Conditions
@@ -193,6 +194,7 @@ func (d *Delivery) look(r catalog.Ref) *plan {
 	rule := g.Rule()
 	f.Suspended = rule != nil && rule.Suspended
 	world, current := d.catalog.WorldOf(g), d.catalog.Names(b.Here())
+	again := try(members, wish, g)
 	p.none = wish.None && p.problem == ""
 	p.nowhere = wish.Nowhere() && p.problem == ""
 	switch {
@@ -201,6 +203,7 @@ func (d *Delivery) look(r catalog.Ref) *plan {
 		d.chooseHook(p, g.Object.Hook)
 	default:
 		d.choose(p, wish, world, current)
+		d.chooseAgain(p, wish, world, current, again)
 	}
 	is := binding.NoOpinion
 	if p.none {
@@ -208,7 +211,7 @@ func (d *Delivery) look(r catalog.Ref) *plan {
 	} else if len(p.choice.Targets) > 0 {
 		is = binding.Somewhere
 	}
-	d.want(p.look, is, p.choice.Targets, p.gone, p.choice.Left, try(members, wish, g))
+	d.want(p.look, is, p.choice.Targets, p.gone, p.choice.Left, again)
 	g.Moving = true // until it is known that it rests
 	if g.Kind == catalog.OfPlacement {
 		p.conflict = d.contested(g)

@@ -22,13 +22,7 @@ func (d *Delivery) leaveTarget(name string) {
 
 // choose fills in where the group of a plan should be, and what cannot leave. The lock must be held.
 func (d *Delivery) choose(p *plan, wish placement.Wish, world placement.World, current []string) {
-	var terms placement.Terms
-	if r := p.group.Rule(); r != nil {
-		terms = r.Terms(world)
-	}
-	terms.Load, terms.Overflows, terms.Evict = d.catalog.Load(p.group), d.catalog.Overflows(p.ref, current), p.group.Evict
-	terms.Unfenced = d.unfenced(p.group, current)
-	v := placement.Vacate(wish, world, current, terms, time.Now())
+	v := placement.Vacate(wish, world, current, d.terms(p, world, current), time.Now())
 	d.catalog.NoRoom(p.ref, v)
 	p.choice, p.stays, p.gone = v.Choice, v.Stays, v.Gone
 	switch {
@@ -37,6 +31,16 @@ func (d *Delivery) choose(p *plan, wish placement.Wish, world placement.World, c
 	case len(v.Halted) > 0:
 		d.catalog.Groups.AddAfter(p.ref, haltedPause)
 	}
+}
+
+// terms are how the group of a plan leaves targets. The lock must be held.
+func (d *Delivery) terms(p *plan, world placement.World, current []string) (terms placement.Terms) {
+	if r := p.group.Rule(); r != nil {
+		terms = r.Terms(world)
+	}
+	terms.Load, terms.Overflows, terms.Evict = d.catalog.Load(p.group), d.catalog.Overflows(p.ref, current), p.group.Evict
+	terms.Unfenced = d.unfenced(p.group, current)
+	return terms
 }
 
 // cannotLeave records that a group has to leave targets and stays, and reports whether that is so.

@@ -41,7 +41,7 @@ func (p *plan) step(d *Delivery, next binding.Record) placement.Step {
 	if p.unseen != "" {
 		return say(placement.Waiting, "%s", p.unseen)
 	}
-	if len(next.GaveUp) > 0 {
+	if len(next.GaveUp) > 0 && !p.instead {
 		return say(placement.GivenUp, "%s", p.gaveUp(d, next))
 	}
 	joined, left := without(here, before), without(before, here)
@@ -67,12 +67,13 @@ func (p *plan) step(d *Delivery, next binding.Record) placement.Step {
 		return say(placement.Starting, "gone from %s, placed on %s", placement.Join(p.leftBefore(was, here)),
 			placement.Join(joined))
 	case len(joined) > 0:
-		return say(placement.Starting, "from %s to %s", placement.Join(p.leaves(next)), placement.Join(joined))
+		return say(placement.Starting, "from %s to %s%s", placement.Join(p.leaves(next)), placement.Join(joined),
+			p.passedOver(next))
 	}
 	if phase, text := p.look.hookWords(next); text != "" {
 		return say(phase, "%s", text)
 	}
-	return say(placement.Waiting, "%s", p.waits(next))
+	return say(placement.Waiting, "%s%s", p.waits(next), p.passedOver(next))
 }
 
 // BreaksFirst reports whether a record breaks first in this step, be it for a target that is away.

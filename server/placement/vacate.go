@@ -292,6 +292,9 @@ func (w World) without(leaving map[string]LeaveReason, closed map[string]string,
 	return w
 }
 
+// Shutting returns the world in which some targets take nothing new, and why.
+func (w World) Shutting(why map[string]string) World { return w.without(nil, why, false) }
+
 // Closing returns the world in which targets without room for a load take nothing new.
 func (w World) Closing(wish Wish, current []string, load Load) World {
 	fits := map[string]Target{}
