@@ -269,6 +269,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 		admission.Customizers{Count: s.config.Customizers},
 		admission.NoEffect{},
 		admission.GoesAlong{Parts: s.config.Parts},
+		admission.NoSuchTarget{Unknown: s.config.NoSuchTarget},
 		admission.ResourceNames{},
 		admission.Constraints{},
 		admission.Collectors{Check: s.config.Collectors},

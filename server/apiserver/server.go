@@ -86,6 +86,8 @@ type Config struct {
 	Collectors func(v1alpha1.StatusCollectorSpec) *field.Error
 	// Parts says what a label parts an object from, see admission.GoesAlong.
 	Parts func(k store.Key, label string, content map[string]any) string
+	// NoSuchTarget says which names a space has no target by, see admission.NoSuchTarget.
+	NoSuchTarget func(space string, names []string) string
 	// PodAPI says which API the pods of an account are given; nil leaves them as they are.
 	PodAPI func(space, namespace string, a placement.PodAccount) placement.PodAPI
 	// SiteLevels says to which Pod Security level sites keep; nil warns of none.

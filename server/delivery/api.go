@@ -42,6 +42,17 @@ func (d *Delivery) Parts(k store.Key, label string, content map[string]any) stri
 	return d.catalog.Parts(k, label, content)
 }
 
+// NoSuchTarget says which of some names a space has no target by, empty for none.
+func (d *Delivery) NoSuchTarget(space string, names []string) string {
+	d.catalog.RLock()
+	defer d.catalog.RUnlock()
+	sp := d.catalog.Spaces[space]
+	if sp == nil || !sp.Known {
+		return ""
+	}
+	return d.catalog.World(sp).NoSuchTarget(names)
+}
+
 // Intend announces that an object of a space is about to be deleted although nothing is lost: a
 // relay's parent has it go on elsewhere.
 func (d *Delivery) Intend(k store.Key) {

@@ -292,6 +292,22 @@ func (w *Wish) evaluation(world *World) (e *evaluation, problem Choice) {
 	return e, problem
 }
 
+// NoSuchTarget says which of some names the space has no target by, and which it has; empty for none.
+func (w World) NoSuchTarget(names []string) string {
+	wish := Wish{Names: names}
+	_, problem := wish.evaluation(&w)
+	var has []string
+	for _, t := range w.Targets {
+		if w.offers(t) {
+			has = append(has, t.Name)
+		}
+	}
+	if slices.Sort(has); problem.Message != "" && len(has) > 0 {
+		problem.Message += "; there is " + Some(has)
+	}
+	return problem.Message
+}
+
 // candidates judges every target that the space may use.
 func (e *evaluation) candidates() []candidate {
 	all := make([]candidate, 0, len(e.world.Targets))

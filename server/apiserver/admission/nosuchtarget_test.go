@@ -1,0 +1,55 @@
+package admission
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+	"k8s.io/apiserver/pkg/warning"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/request"
+)
+
+// Who writes a target's name is asked about it, in a label or in a Placement, and not when something else
+// changes.
+func TestANameWithoutATargetIsWarnedOf(t *testing.T) {
+	object := func(label string, names ...any) runtime.Object {
+		of := map[string]any{"name": "x"}
+		if label != "" {
+			of["labels"] = map[string]any{v1alpha1.LabelTarget: label}
+		}
+		return &unstructured.Unstructured{Object: map[string]any{"metadata": of,
+			"spec": map[string]any{"targets": map[string]any{"names": names}}}}
+	}
+	plugin := NoSuchTarget{Unknown: func(space string, names []string) string {
+		return space + ": " + strings.Join(names, " ")
+	}}
+	group := v1alpha1.GroupVersion
+	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
+	for _, c := range []struct {
+		of       schema.GroupVersionResource
+		now, old runtime.Object
+		want     []string
+	}{
+		{deployments, object("a"), nil, []string{"shop: a"}},
+		{deployments, object("b"), object("a"), []string{"shop: b"}},
+		{deployments, object("a"), object("a"), nil},
+		{deployments, object("", "b"), nil, nil},
+		{deployments, object(""), object("a"), nil},
+		{group.WithResource("placements"), object("", "b", "c"), object("", "b"), []string{"shop: b c"}},
+		{group.WithResource("placements"), object("", "b"), object("", "b"), nil},
+	} {
+		var told warned
+		ctx := warning.WithWarningRecorder(request.WithSpace(t.Context(), "shop"), &told)
+		a := admission.NewAttributesRecord(c.now, c.old, c.of.GroupVersion().WithKind("X"), "app", "x", c.of, "",
+			admission.Update, nil, false, nil)
+		if err := plugin.Validate(ctx, a, nil); err != nil || !slices.Equal(told, c.want) {
+			t.Errorf("%s: %v after %v: %q, %v, want %q", c.of.Resource, c.now, c.old, told, err, c.want)
+		}
+	}
+}
