@@ -105,9 +105,9 @@ test-all: ## every test there is, before a larger change is done: hours
 	@$(call parts,race-all scenarios postgres etcd systemd check-package check-rules completion operators corpus conformance)
 
 .PHONY: nightly
-nightly: ## test-all, told flakes under load, a minute of fuzzing each decoder, a long walk, the order of the store for an hour, and all figures
+nightly: ## test-all, told flakes under load, a minute of fuzzing each decoder, a million histories, a long walk, the order of the store, all figures
 	@rm -f bin/flakes
-	@$(call parts,test-all flakes night-fuzz night-walk stress bench)
+	@$(call parts,test-all flakes night-fuzz model night-walk stress bench)
 
 .PHONY: flakes
 flakes: ## run each test that was told as a flake, since bin/flakes was removed, 20 times while all cores are busy
