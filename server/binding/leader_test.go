@@ -24,8 +24,10 @@ type leader struct {
 	confirmed map[TargetID]int64
 	pending   *attempt
 	open      bool
-	unneeded  map[any]int64 // records that nothing needs, and since when
-	decides   *Facts        // of the last step that was thought of
+	unneeded  map[any]int64     // records that nothing needs, and since when
+	decides   *Facts            // of the last step that was thought of
+	parts     map[ObjectID]bool // what is being cut off because it has begun
+	owed      UnitID            // what it was cut off from takes its step next
 }
 
 // attempt is a write on its way to the store.

@@ -11,6 +11,9 @@ type Subject struct {
 	Once bool
 	// Ended: it has run to its end.
 	Ended bool
+	// Parts: it has begun where its unit is to be left, and must run there to its end. The others need not
+	// wait for that.
+	Parts bool
 }
 
 // Pass is what is to be written about an object, before any record that decides about it, or that
@@ -51,7 +54,7 @@ func (x *Index) Pass(s Subject) Pass {
 			return Later
 		}
 		return Remains
-	case c == nil && s.Stamp == s.Wished:
+	case c == nil && s.Stamp == s.Wished && !s.Parts:
 		return Remains
 	}
 	return x.divide(s)

@@ -17,6 +17,12 @@ func (l *leader) work(turn int) bool {
 		return l.takeOver()
 	}
 	l.runHooks()
+	if owed := l.owed; owed != "" {
+		l.owed = ""
+		if b, ok := l.x.Binding(owed); ok && l.stepUnit(b) {
+			return true
+		}
+	}
 	tasks := []func(int) bool{l.found, l.pass, l.stepBinding, l.stepCohort, l.arrive, l.retire}
 	for i := range tasks {
 		if tasks[(turn+i)%len(tasks)](turn) {
@@ -51,7 +57,8 @@ func (l *leader) takeOver() bool {
 }
 
 func (l *leader) subject(t *thingRow) Subject {
-	return Subject{ID: t.uid, Stamp: t.stamp, Wished: l.view().wished(t), Once: t.once, Ended: t.ended}
+	return Subject{ID: t.uid, Stamp: t.stamp, Wished: l.view().wished(t), Once: t.once, Ended: t.ended,
+		Parts: l.parts[t.uid]}
 }
 
 // atRest reports whether a unit would take no step now. What must not be in two places joins no
@@ -179,19 +186,28 @@ func (l *leader) passing(r Ref, to UnitID) bool {
 func (l *leader) stepBinding(turn int) bool {
 	v := l.view()
 	for i := range v.bindings {
-		b := v.bindings[(i+turn)%len(v.bindings)].Binding
-		if l.passing(Ref{Unit: b.Unit}, b.Unit) {
-			continue
+		if l.stepUnit(v.bindings[(i+turn)%len(v.bindings)].Binding) {
+			return true
 		}
-		next := Next(b.Record, l.bindingFacts(b.Unit, b.Record))
-		if next.Equal(b.Record) || next.MayReturn() && !b.MayReturn() && l.admitting(b.Unit) {
-			continue
-		}
-		next.Era = l.era
-		l.putBinding(fmt.Sprintf("moves %s: %v", b.Unit, next), b.Unit, &Binding{Unit: b.Unit, Record: next})
-		return true
 	}
 	return false
+}
+
+func (l *leader) stepUnit(b Binding) bool {
+	if l.passing(Ref{Unit: b.Unit}, b.Unit) {
+		return false
+	}
+	facts := l.bindingFacts(b.Unit, b.Record)
+	if l.part(b, facts) {
+		return true
+	}
+	next := Next(b.Record, facts)
+	if next.Equal(b.Record) || next.MayReturn() && !b.MayReturn() && l.admitting(b.Unit) {
+		return false
+	}
+	next.Era = l.era
+	l.putBinding(fmt.Sprintf("moves %s: %v", b.Unit, next), b.Unit, &Binding{Unit: b.Unit, Record: next})
+	return true
 }
 
 func (l *leader) stepCohort(turn int) bool {
@@ -365,34 +381,4 @@ func (l *leader) fence(t TargetID, once bool) Fence {
 		return RunsNot
 	}
 	return MayRun
-}
-
-// reports are those of the members of a record.
-type reports struct {
-	l       *leader
-	of      Ref
-	members []*thingRow
-}
-
-// Counts implements Reports.
-func (r *reports) Counts(t TargetID) bool { return r.l.confirmed[t] >= r.l.x.Confirms(r.of, t) }
-
-// Word implements Reports.
-func (r *reports) Word(t TargetID, object int) Word {
-	m := r.members[object]
-	v := r.l.view()
-	for i := range v.things {
-		if v.things[i].uid == m.uid {
-			switch c := r.l.inbox[t].has[i]; {
-			case c.uid != m.uid:
-				return NoWord
-			case c.ready && c.version == m.version:
-				return Available
-			case !c.ready:
-				return Unavailable
-			}
-			return Outdated
-		}
-	}
-	return NoWord
 }

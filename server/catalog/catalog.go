@@ -39,6 +39,8 @@ type Catalog struct {
 	HookMarks  map[*Object]struct{}
 	PlaceNotes map[*Object]PlaceNote
 	Divided    map[*Rulebook]struct{}
+	// Parting is what is being cut off from its unit at this moment, because it has begun.
+	Parting map[*Object]struct{}
 
 	// Moves are the moves that are under way. Passes are what is said of cohorts.
 	Moves  map[Ref]placement.Moving

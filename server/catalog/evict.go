@@ -123,7 +123,8 @@ func (c *Catalog) UnitsOn(name string) (n int) {
 	c.EachUnitOn(name, func(*Group) { n++ })
 	for _, open := range c.Records.Open {
 		for co := range open {
-			if co.On.Has(name) && c.Passes[co.Seq].Reason == "" {
+			why := c.Passes[co.Seq].Reason
+			if co.On.Has(name) && (why == "" || why == string(placement.JobRunning)) {
 				n += len(c.CohortMembers(co, false))
 			}
 		}

@@ -23,9 +23,10 @@ func (c *Catalog) Passing(o *Object) binding.Pass {
 	if c.unlisted(o) {
 		return binding.NotYet // the record of the release that it is in wakes it
 	}
+	_, parts := c.Parting[o]
 	return c.Records.Index.Pass(binding.Subject{
 		ID: binding.ObjectID(o.UID), Stamp: o.Stamp(), Wished: g.ID(), Once: g.BreaksFirst(),
-		Ended: o.Finished,
+		Ended: o.Finished, Parts: parts,
 	})
 }
 

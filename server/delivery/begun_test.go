@@ -19,49 +19,90 @@ func (c *center) workloadOf(k store.Key, apiVersion, kind string, spec map[strin
 	return k
 }
 
-// TestWhatHasBegunStaysUntilItEnds moves a namespace in which something has begun that must run once.
+// TestWhatHasBegunStaysUntilItEnds moves a namespace in which something has begun that must run once. The rest
+// moves, but for what that needs, and it follows when it has ended.
 func TestWhatHasBegunStaysUntilItEnds(t *testing.T) {
+	pod := map[string]any{"restartPolicy": "Never", "volumes": []any{
+		map[string]any{"name": "v", "configMap": map[string]any{"name": "one"}}}}
+	template := map[string]any{"template": map[string]any{"spec": pod}}
 	for name, begin := range map[string]func(c *center) store.Key{
 		"a Job": func(c *center) store.Key {
-			return c.workloadOf(key("batch", "jobs", "load"), "batch/v1", "Job", nil)
+			return c.workloadOf(key("batch", "jobs", "load"), "batch/v1", "Job", template)
 		},
 		"Jobs of a CronJob": func(c *center) store.Key {
-			return c.workloadOf(key("batch", "cronjobs", "load"), "batch/v1", "CronJob", nil)
+			return c.workloadOf(key("batch", "cronjobs", "load"), "batch/v1", "CronJob",
+				map[string]any{"jobTemplate": map[string]any{"spec": template}})
 		},
 		"a bare Pod": func(c *center) store.Key {
-			return c.workloadOf(key("", "pods", "load"), "v1", "Pod", map[string]any{"restartPolicy": "Never"})
+			return c.workloadOf(key("", "pods", "load"), "v1", "Pod", pod)
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := shop(t)
 				c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+				needed := c.configMap("one")
 				web, load := c.deployment("web", nil, ""), begin(c)
-				c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", load) })
-				c.report("a", web, nil)
+				c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", load) && c.has("a", needed) })
+				for _, k := range []store.Key{web, needed, load} {
+					c.report("a", k, func(p *placement.Progress) { p.Begun = k == load })
+				}
+				c.spec("a", drainSpec, nil)
 				c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+				c.eventually("the rest is on both", func() bool { return c.has("b", web) && c.has("b", needed) && c.has("a", web) })
+				c.report("b", web, nil)
+				c.report("b", needed, nil)
+				c.eventually("the rest has moved", func() bool { return !c.has("a", web) })
 				stays := func(when string) {
 					t.Helper()
 					time.Sleep(20 * time.Minute)
 					synctest.Wait()
-					if c.has("b", load) || !c.has("a", load) {
-						t.Fatalf("%s: it has moved", when)
+					if c.has("b", load) || !c.has("a", load) || !c.has("a", needed) || !c.has("a", nsKey("app")) {
+						t.Fatalf("%s: it has moved, or what it needs", when)
 					}
-					if _, reason, message := c.namespaceMoving(); reason != "JobRunning" ||
-						!strings.Contains(message, "waits for the end of "+load.Resource+"/load on a") {
-						t.Fatalf("%s: the Namespace says %s: %s", when, reason, message)
+					if s := c.saidMoving(load); s.Reason != "JobRunning" ||
+						!strings.Contains(s.Message, "waits for the end of "+load.Resource+"/load on a") {
+						t.Fatalf("%s: it says %+v", when, s)
+					}
+					if left, leaves := c.d.Remaining("a"); !leaves || left.Units != 1 {
+						t.Fatalf("%s: left on a: %+v", when, left)
 					}
 				}
-				stays("a has not said whether it has begun")
-				c.report("a", load, func(p *placement.Progress) { p.Begun = true })
 				stays("it has begun")
 				c.restart()
 				stays("after a restart")
 				c.report("a", load, nil)
-				c.eventually("it goes on", func() bool { return c.has("b", web) })
+				c.eventually("it is on b", func() bool { return c.has("b", load) })
+				c.reportIfHas("b", load)
+				c.eventually("and not on a", func() bool {
+					c.reportIfHas("b", load)
+					left, _ := c.d.Remaining("a")
+					return !c.has("a", load) && !c.has("a", needed) && c.has("b", load) && left.Units == 0
+				})
 			})
 		})
 	}
+}
+
+// TestWhatMayHaveBegunStays: what a site has not spoken of may run there.
+func TestWhatMayHaveBegunStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+		load := c.workloadOf(key("batch", "jobs", "load"), "batch/v1", "Job", nil)
+		c.eventually("on a", func() bool { return c.has("a", load) })
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		time.Sleep(20 * time.Minute)
+		synctest.Wait()
+		if c.has("b", load) || !c.has("a", load) {
+			t.Fatal("it has moved")
+		}
+		if _, reason, message := c.namespaceMoving(); reason != "JobRunning" {
+			t.Fatalf("the Namespace says %s: %s", reason, message)
+		}
+		c.report("a", load, nil)
+		c.eventually("it goes on", func() bool { return c.has("b", load) })
+	})
 }
 
 // TestAPodThatIsRestartedForEverMoves: it has no end that could be waited for.

@@ -87,6 +87,12 @@ func (d *Delivery) stepUnit(ctx context.Context, r catalog.Ref) error {
 	}
 	d.awaitReadiness(r, p.group, p.look)
 	next := p.next()
+	if begun := p.parting(next); len(begun) > 0 {
+		if err := d.part(ctx, begun); err != nil {
+			return err
+		}
+		return d.stepUnit(ctx, r)
+	}
 	p.first = p.look.breaksFirst(next)
 	step := p.step(d, next)
 	known := p.at.Revision != 0

@@ -39,7 +39,7 @@ type look struct {
 	// lack an address.
 	eased map[binding.TargetID]easing
 	// begun, per target, is what has begun there and must run once to its end, or may have.
-	begun map[binding.TargetID][]string
+	begun map[binding.TargetID][]store.Key
 	// fenced is what of it must not run twice, absent what is known of that on targets of the record that
 	// are away, and failover what its Placement says of them.
 	fenced   fenced
@@ -251,7 +251,7 @@ func (d *Delivery) ask(l *look) {
 	l.volumes, l.notReady = map[binding.TargetID][]string{}, map[binding.TargetID]string{}
 	l.unseen, l.present = map[binding.TargetID]string{}, map[binding.TargetID]string{}
 	l.eased = map[binding.TargetID]easing{}
-	l.refused, l.begun = map[binding.TargetID]bool{}, map[binding.TargetID][]string{}
+	l.refused, l.begun = map[binding.TargetID]bool{}, map[binding.TargetID][]store.Key{}
 	for i := range l.facts.Targets {
 		t := l.facts.Targets[i].ID
 		name := l.names[t]
@@ -271,7 +271,7 @@ func (d *Delivery) ask(l *look) {
 			}
 			begun := !reported || p.Begun // what is silent may have begun
 			if q.ends && begun && q.unsent == "" && !l.lacks(t, q) && l.mayRunAt(t) && !d.catalog.Discards(name) {
-				l.begun[t] = append(l.begun[t], q.text())
+				l.begun[t] = append(l.begun[t], q.key)
 			}
 			if reported && l.present[t] == "" {
 				l.present[t] = q.text()

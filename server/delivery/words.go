@@ -272,8 +272,12 @@ func (l *look) held(t binding.TargetID) (placement.Phase, string) {
 		return placement.VolumeWouldStay, fmt.Sprintf("%s would be left behind on %s; to let the rest move, pin it and "+
 			"the workload that uses it with the label skerry.dev/target=%[2]s", three(volumes), l.names[t])
 	}
+	var begun []string
+	for _, k := range l.begun[t] {
+		begun = append(begun, question{key: k}.text())
+	}
 	return placement.JobRunning, fmt.Sprintf("waits for the end of %s on %s, which has begun there and must run once; "+
-		"to move at once, delete it", three(l.begun[t]), l.names[t])
+		"to move at once, delete it", three(begun), l.names[t])
 }
 
 // three names the first of a list.
