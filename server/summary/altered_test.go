@@ -3,6 +3,7 @@ package summary
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
@@ -10,7 +11,9 @@ import (
 )
 
 // What a target takes off an object is told on it, once, with the target's name, and is no refusal.
-func TestWhatTargetsAlterIsTold(t *testing.T) {
+func TestWhatTargetsAlterIsTold(t *testing.T) { synctest.Test(t, whatTargetsAlterIsTold) }
+
+func whatTargetsAlterIsTold(t *testing.T) {
 	c := newCenter(t)
 	cm := key("", "configmaps", "plain")
 	c.place(web, "apps/v1", "Deployment", "a", "b")
@@ -49,11 +52,13 @@ func TestWhatTargetsAlterIsTold(t *testing.T) {
 	if n := c.s.Tally("b", 1); n.Refused != 0 {
 		t.Errorf("%d objects count as refused", n.Refused)
 	}
+	synctest.Wait() // what else is to be written has been
 	writes := c.count()
 	c.says("b", web, altered(web, ""))
 	c.says("a", cm, altered(cm, ""))
 	c.eventually("no condition", func() bool { return condition(v1alpha1.ConditionObjectAltered) == nil })
 	c.eventually("no annotation", func() bool { return note() == "" })
+	synctest.Wait()
 	if n := c.count() - writes; n != 2 {
 		t.Errorf("%d writes to take two words off", n)
 	}
