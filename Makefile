@@ -11,13 +11,13 @@ export GOFLAGS     := -trimpath -mod=readonly
 JOBS               ?= $(shell nproc)
 HOSTARCH           := $(shell go env GOHOSTARCH)
 
-KUBE_VERSION := v1.36.3
+KUBE_VERSION := v1.37.2
 VERSION      ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
 COMMIT       := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 VERSION_PKG  := k8s.io/component-base/version
 # Tests do not have the commit: with it each commit would link and run every one of them again.
 TEST_LDFLAGS := -s -w \
-  -X $(VERSION_PKG).gitVersion=$(KUBE_VERSION)+skerry -X $(VERSION_PKG).gitMajor=1 -X $(VERSION_PKG).gitMinor=36 \
+  -X $(VERSION_PKG).gitVersion=$(KUBE_VERSION)+skerry -X $(VERSION_PKG).gitMajor=1 -X $(VERSION_PKG).gitMinor=37 \
   -X $(VERSION_PKG).gitTreeState=clean
 LDFLAGS      := $(TEST_LDFLAGS) -X main.version=$(VERSION) -X main.commit=$(COMMIT) -X $(VERSION_PKG).gitCommit=$(COMMIT)
 

@@ -319,7 +319,7 @@ func (w *world) followStore(ctx context.Context) {
 			default:
 				w.ownWrites.Add(1)
 			}
-			if e.Type == mvccpb.PUT {
+			if e.Type == mvccpb.Event_PUT {
 				for s := range w.whose(e.Kv.Value, "") {
 					if spaceIn(key) != s.name && key != targetKey+s.name {
 						w.escape("%s holds what belongs to space %s", key, s.name)

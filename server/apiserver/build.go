@@ -19,7 +19,7 @@ import (
 	"k8s.io/apiserver/pkg/server/healthz"
 	genericoptions "k8s.io/apiserver/pkg/server/options"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
-	"k8s.io/apiserver/pkg/storage/cacher"
+	"k8s.io/apiserver/pkg/storage/cacher/consistency"
 	"k8s.io/apiserver/pkg/storage/storagebackend"
 	"k8s.io/apiserver/pkg/util/compatibility"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
@@ -76,7 +76,7 @@ type parts struct {
 // A cache compares itself with the store by listing all of it: with thousands of Pods that is tens
 // of megabytes and most of what an idle center does. Upstream does so every five minutes, and has
 // no other way to say how often than this variable.
-func init() { cacher.ConsistencyCheckPeriod = time.Hour }
+func init() { consistency.CheckPeriod = time.Hour }
 
 // allowPrivileged has upstream's validation take privileged containers, as kube-apiserver does:
 // what a site runs is the site's to say. Upstream keeps this for the whole process.
@@ -244,8 +244,14 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 	}
 	rbac := p.roles.Authorizer()
 	known := &authz.Members{Roles: p.roles, Next: rbac}
-	g.Authorization.Authorizer = authzunion.New(authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup),
-		authorizer.AuthorizerFunc(authz.OnlyOwnMasters), authz.OwnToken{Accounts: p.tokens}, authz.Users{Next: known}, known)
+	if g.Authorization.Authorizer, err = authzunion.New(
+		authority("masters", authorizerfactory.NewPrivilegedGroups(user.SystemPrivilegedGroup).Authorize),
+		authority("own masters", authz.OnlyOwnMasters),
+		authority("own token", authz.OwnToken{Accounts: p.tokens}.Authorize),
+		authority("users", authz.Users{Next: known}.Authorize),
+		authority("rbac", known.Authorize)); err != nil {
+		return nil, nil, err
+	}
 	g.RuleResolver = rbac
 	s.rules = s.newRules(p.lifecycle, g.Authorization.Authorizer)
 	// Annotations comes after the rules of users, which must not change what it sets.
@@ -279,6 +285,11 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 		p.quotas,
 	)
 	return g, factory, nil
+}
+
+// authority is one of those who decide on requests. Its name stands before why it allows nothing.
+func authority(name string, decide authorizer.AuthorizerFunc) authzunion.NamedAuthorizer {
+	return authzunion.NamedAuthorizer{AuthorizerName: name, Authorizer: decide}
 }
 
 // install adds the API groups, and hands their storages to those parts that read through them.

@@ -76,7 +76,7 @@ func (f *ruleFollower) Reset(_ int64, kvs []*mvccpb.KeyValue) error {
 
 func (f *ruleFollower) Change(e *clientv3.Event) error {
 	space, name := f.named(e.Kv)
-	if e.Type == mvccpb.DELETE {
+	if e.Type == mvccpb.Event_DELETE {
 		f.to.Put(space, f.resource, name, nil)
 		return nil
 	}

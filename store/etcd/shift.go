@@ -6,6 +6,7 @@ import (
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 )
 
 // shifted is a KVClient whose revisions are those of the cluster and so many more. Nobody can set
@@ -31,6 +32,26 @@ func (s *shifted) Range(ctx context.Context, r *etcdserverpb.RangeRequest,
 	o ...grpc.CallOption) (*etcdserverpb.RangeResponse, error) {
 	a, err := s.KVClient.Range(ctx, s.rangeIn(r), o...)
 	s.rangeOut(a)
+	return a, err
+}
+
+// RangeStream implements etcdserverpb.KVClient.
+func (s *shifted) RangeStream(ctx context.Context, r *etcdserverpb.RangeRequest,
+	o ...grpc.CallOption) (etcdserverpb.KV_RangeStreamClient, error) {
+	stream, err := s.KVClient.RangeStream(ctx, s.rangeIn(r), o...)
+	return &shiftedStream{stream, s}, err
+}
+
+// shiftedStream is a stream of answers whose revisions are those of shifted.
+type shiftedStream struct {
+	etcdserverpb.KV_RangeStreamClient
+	shifted *shifted
+}
+
+// Recv implements etcdserverpb.KV_RangeStreamClient.
+func (s *shiftedStream) Recv() (*etcdserverpb.RangeStreamResponse, error) {
+	a, err := s.KV_RangeStreamClient.Recv()
+	s.shifted.rangeOut(a.GetRangeResponse())
 	return a, err
 }
 
@@ -61,9 +82,9 @@ func (s *shifted) Txn(ctx context.Context, r *etcdserverpb.TxnRequest,
 // Compact implements etcdserverpb.KVClient.
 func (s *shifted) Compact(ctx context.Context, r *etcdserverpb.CompactionRequest,
 	o ...grpc.CallOption) (*etcdserverpb.CompactionResponse, error) {
-	inner := *r
+	inner := proto.CloneOf(r)
 	inner.Revision = s.in(r.Revision)
-	a, err := s.KVClient.Compact(ctx, &inner, o...)
+	a, err := s.KVClient.Compact(ctx, inner, o...)
 	if a != nil {
 		s.headerOut(a.Header)
 	}
@@ -71,12 +92,12 @@ func (s *shifted) Compact(ctx context.Context, r *etcdserverpb.CompactionRequest
 }
 
 func (s *shifted) rangeIn(r *etcdserverpb.RangeRequest) *etcdserverpb.RangeRequest {
-	inner := *r
+	inner := proto.CloneOf(r)
 	for _, revision := range []*int64{&inner.Revision, &inner.MinModRevision, &inner.MaxModRevision,
 		&inner.MinCreateRevision, &inner.MaxCreateRevision} {
 		*revision = s.in(*revision)
 	}
-	return &inner
+	return inner
 }
 
 func (s *shifted) txnIn(r *etcdserverpb.TxnRequest) *etcdserverpb.TxnRequest {
@@ -103,7 +124,7 @@ func (s *shifted) opsIn(ops []*etcdserverpb.RequestOp) []*etcdserverpb.RequestOp
 func (s *shifted) comparesIn(compares []*etcdserverpb.Compare) []*etcdserverpb.Compare {
 	out := make([]*etcdserverpb.Compare, len(compares))
 	for i, c := range compares {
-		inner := *c
+		inner := proto.CloneOf(c)
 		switch than := c.TargetUnion.(type) {
 		case *etcdserverpb.Compare_ModRevision:
 			inner.TargetUnion = &etcdserverpb.Compare_ModRevision{
@@ -113,7 +134,7 @@ func (s *shifted) comparesIn(compares []*etcdserverpb.Compare) []*etcdserverpb.C
 			inner.TargetUnion = &etcdserverpb.Compare_CreateRevision{
 				CreateRevision: s.comparedIn(than.CreateRevision, c.Result)}
 		}
-		out[i] = &inner
+		out[i] = inner
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 	"go.etcd.io/etcd/api/v3/mvccpb"
 	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/protobuf/proto"
 )
 
 // leaderPause is how long the end of a watch at a member without a leader is held back. Who watches
@@ -48,12 +49,13 @@ func (w *ledWatcher) Watch(ctx context.Context, key string, opts ...clientv3.OpO
 }
 
 // shift makes the revisions of a response those of shifted. The client goes on by the events that it
-// has, so they stay as they are.
+// has, and several watches have the same header, so those stay as they are.
 func (w *ledWatcher) shift(resp *clientv3.WatchResponse) {
 	if w.by == 0 {
 		return
 	}
 	if resp.Header.Revision > 0 {
+		resp.Header = proto.CloneOf(resp.Header)
 		resp.Header.Revision += w.by
 	}
 	if resp.CompactRevision > 0 {
@@ -70,9 +72,9 @@ func copiedOut(kv *mvccpb.KeyValue, by int64) *mvccpb.KeyValue {
 	if kv == nil {
 		return nil
 	}
-	out := *kv
-	keyOut(&out, by)
-	return &out
+	out := proto.CloneOf(kv)
+	keyOut(out, by)
+	return out
 }
 
 // note says when the cluster has lost its leader, and when it has one again.

@@ -153,24 +153,23 @@ func (b *backend) Compact(ctx context.Context, _ int64) (int64, error) {
 // DbSize implements server.Backend.
 func (b *backend) DbSize(ctx context.Context) (int64, error) { return b.table.GetSize(ctx) }
 
-// WaitForSyncTo implements server.Backend for kine's watch service, which watchServer replaces.
-func (b *backend) WaitForSyncTo(int64) {}
-
 // Watch implements server.Backend for the end of leases (ttl.Run), its one caller.
-func (b *backend) Watch(ctx context.Context, key, end string, from int64) server.WatchResult {
-	events, errs := make(chan []*server.Event), make(chan error, 1)
-	w := b.feed.watch(key, end, false)
+func (b *backend) Watch(ctx context.Context, from int64) server.WatchResult {
+	batches, errs := make(chan server.EventBatch), make(chan error, 1)
+	w := b.feed.watch("", "", false)
 	go func() {
-		defer close(events)
+		defer close(batches)
 		defer w.stop()
-		errs <- b.follow(ctx, w, from, func(n news) {
+		if err := b.follow(ctx, w, from, func(n news) {
 			select {
-			case events <- n.events:
+			case batches <- server.EventBatch{Events: n.events}:
 			case <-ctx.Done():
 			}
-		})
+		}); err != nil {
+			errs <- err
+		}
 	}()
-	return server.WatchResult{Events: events, Errorc: errs}
+	return server.WatchResult{Eventc: batches, Errorc: errs}
 }
 
 // follow sends what was written to w's range from a revision on, and then what is written, in order
@@ -227,15 +226,12 @@ func (*compactedError) Error() string { return server.ErrCompacted.Error() }
 // and returns the revision up to which nothing is missing. It returns a *compactedError if
 // something is.
 func (b *backend) past(ctx context.Context, key, end string, from int64) (upTo int64,
-	events server.Events, err error) {
+	events []*server.Event, err error) {
 	after := from
 	if after > 1 {
 		after--
 	}
 	r, err := b.table.after(ctx, key, end, after, 0)
-	if err == nil {
-		err = b.table.complete(ctx, &r)
-	}
 	if err != nil {
 		return 0, nil, err
 	}

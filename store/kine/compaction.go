@@ -72,7 +72,7 @@ func (t *table) compactStep(ctx context.Context, target int64) (newest int64, mo
 	if to <= done {
 		return newest, false, nil
 	}
-	if _, err := tx.ExecContext(ctx, t.CompactSQL.Query, to, to); err != nil {
+	if _, err := tx.ExecContext(ctx, t.CompactSQL.Query, done, to, done, to); err != nil {
 		return 0, false, fmt.Errorf("compact to revision %d: %w", to, err)
 	}
 	if _, err := tx.ExecContext(ctx, t.UpdateCompactSQL.Query, to); err != nil {

@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 )
 
 // maxRequest is how large a request may be, as for a client of etcd.
@@ -26,6 +27,9 @@ type direct struct {
 	mu    sync.RWMutex // held for writing when run ends
 	calls sync.WaitGroup
 }
+
+// errNoStreams is what a client that asks for a stream of a range is told.
+var errNoStreams = status.Error(codes.Unimplemented, "lists are not streamed")
 
 func newDirect(server etcdserverpb.KVServer, store *Store) *direct {
 	d := &direct{server: server, store: store}
@@ -52,9 +56,9 @@ func (d *direct) begin() error {
 }
 
 // call does a request. Its errors are those that a connection would carry.
-func call[Q interface{ Size() int }, A any](ctx context.Context, d *direct, q Q,
+func call[Q proto.Message, A any](ctx context.Context, d *direct, q Q,
 	do func(context.Context, Q) (*A, error)) (*A, error) {
-	if n := q.Size(); n > maxRequest {
+	if n := proto.Size(q); n > maxRequest {
 		return nil, status.Errorf(codes.ResourceExhausted,
 			"a request of %d bytes is larger than %d", n, maxRequest)
 	}
@@ -81,6 +85,13 @@ func call[Q interface{ Size() int }, A any](ctx context.Context, d *direct, q Q,
 func (d *direct) Range(ctx context.Context, q *etcdserverpb.RangeRequest,
 	_ ...grpc.CallOption) (*etcdserverpb.RangeResponse, error) {
 	return call(ctx, d, q, d.server.Range)
+}
+
+// RangeStream has an API server read by Range: a stream would hold a read of the table open for as
+// long as its client takes, in the way of checkpoints.
+func (d *direct) RangeStream(context.Context, *etcdserverpb.RangeRequest,
+	...grpc.CallOption) (etcdserverpb.KV_RangeStreamClient, error) {
+	return nil, errNoStreams
 }
 
 func (d *direct) Put(ctx context.Context, q *etcdserverpb.PutRequest,

@@ -43,7 +43,7 @@ type watch struct {
 	notify   bool          // its reader wants to be told of progress
 	wake     chan struct{} // has one when something waits, or the watch is ended
 
-	waiting server.Events
+	waiting []*server.Event
 	behind  int   // bytes of what waits
 	told    int64 // the reader knows that he has all events up to this revision
 	asked   bool  // progress is to be told
@@ -62,7 +62,7 @@ func (f *feed) watch(key, end string, notify bool) *watch {
 }
 
 // publish gives events to those who watch their keys, and waits for nobody.
-func (f *feed) publish(events server.Events) {
+func (f *feed) publish(events []*server.Event) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, e := range events {
@@ -166,7 +166,7 @@ func (w *watch) ask() {
 
 // news is what a watch has for its reader.
 type news struct {
-	events server.Events
+	events []*server.Event
 	// progress is the revision up to which he has all events with these, when that is to be told;
 	// otherwise 0.
 	progress int64

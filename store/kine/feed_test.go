@@ -14,7 +14,7 @@ func eventAt(key string, revision int64) *server.Event {
 	return &server.Event{Create: true, KV: &server.KeyValue{Key: key, ModRevision: revision}}
 }
 
-func revisionsOf(events server.Events) (all []int64) {
+func revisionsOf(events []*server.Event) (all []int64) {
 	for _, e := range events {
 		all = append(all, e.KV.ModRevision)
 	}
@@ -25,10 +25,10 @@ func revisionsOf(events server.Events) (all []int64) {
 // asks.
 func TestFeedHandsOverByRange(t *testing.T) {
 	f := newFeed(0)
-	f.publish(server.Events{eventAt("/a/0", 1)})
+	f.publish([]*server.Event{eventAt("/a/0", 1)})
 	a, one, all := f.watch("/a/", "/a0", false), f.watch("/b/1", "", false), f.watch("", "", false)
-	f.publish(server.Events{eventAt("/a/1", 2), eventAt("/b/1", 3)})
-	f.publish(server.Events{eventAt("/b/2", 4), eventAt("/a/2", 5)})
+	f.publish([]*server.Event{eventAt("/a/1", 2), eventAt("/b/1", 3)})
+	f.publish([]*server.Event{eventAt("/b/2", 4), eventAt("/a/2", 5)})
 	for _, x := range []struct {
 		name string
 		w    *watch
@@ -45,7 +45,7 @@ func TestFeedHandsOverByRange(t *testing.T) {
 		t.Errorf("nothing was published since, and there is %v", revisionsOf(n.events))
 	}
 	a.stop()
-	f.publish(server.Events{eventAt("/a/3", 6)})
+	f.publish([]*server.Event{eventAt("/a/3", 6)})
 	if _, ok := a.next(t.Context()); ok {
 		t.Error("a watch that was stopped goes on")
 	}
@@ -69,12 +69,12 @@ func TestFeedTellsProgress(t *testing.T) {
 		if n, ok := told(w); ok {
 			t.Errorf("nothing is written, and it is told %+v", n)
 		}
-		f.publish(server.Events{eventAt("/b", 8), eventAt("/a", 9), eventAt("/b", 10)})
+		f.publish([]*server.Event{eventAt("/b", 8), eventAt("/a", 9), eventAt("/b", 10)})
 		if n, ok := told(w); !ok || n.progress != 0 || !slices.Equal(revisionsOf(n.events),
 			[]int64{9}) {
 			t.Fatalf("after a write it is told %+v %v, want 9 alone", n, ok)
 		}
-		f.publish(server.Events{eventAt("/b", 11)})
+		f.publish([]*server.Event{eventAt("/b", 11)})
 		began := time.Now()
 		if n, ok := told(w); !ok || n.progress != 11 || len(n.events) > 0 ||
 			time.Since(began) != progressPeriod {
@@ -84,7 +84,7 @@ func TestFeedTellsProgress(t *testing.T) {
 		if n, ok := told(w); ok {
 			t.Errorf("nothing new is written, and it is told %+v", n)
 		}
-		f.publish(server.Events{eventAt("/a", 12)})
+		f.publish([]*server.Event{eventAt("/a", 12)})
 		w.ask()
 		if n, ok := told(w); !ok || n.progress != 12 || !slices.Equal(revisionsOf(n.events),
 			[]int64{12}) {
@@ -108,13 +108,13 @@ func TestFeedTellsProgress(t *testing.T) {
 func TestFeedRestarts(t *testing.T) {
 	f := newFeed(0)
 	before := f.watch("", "", true)
-	f.publish(server.Events{eventAt("/a", 5)})
+	f.publish([]*server.Event{eventAt("/a", 5)})
 	f.restart(9)
 	if n, ok := before.next(t.Context()); ok {
 		t.Errorf("a watch goes on over a gap with %+v", n)
 	}
 	after := f.watch("", "", true)
-	f.publish(server.Events{eventAt("/a", 10)})
+	f.publish([]*server.Event{eventAt("/a", 10)})
 	if n, ok := after.next(t.Context()); !ok || n.progress != 10 ||
 		!slices.Equal(revisionsOf(n.events), []int64{10}) {
 		t.Errorf("after the gap: %+v %v", n, ok)
@@ -130,7 +130,7 @@ func TestFeedEndsSlowWatches(t *testing.T) {
 	for i := range int64(maxBehind>>20 + 1) {
 		e := eventAt("/a", i+1)
 		e.KV.Value = value
-		f.publish(server.Events{e})
+		f.publish([]*server.Event{e})
 		if n, ok := quick.next(t.Context()); !ok || len(n.events) != 1 {
 			t.Fatalf("event %d: %v %v", i+1, revisionsOf(n.events), ok)
 		}

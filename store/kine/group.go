@@ -141,7 +141,7 @@ func (g *groupCommit) commitGroup() {
 // publish records in watermarks what is known of each write of a group, and hands those that were
 // done to watches. Nobody was answered yet.
 func (g *groupCommit) publish(group []*write) {
-	var done server.Events
+	var done []*server.Event
 	for _, w := range group {
 		g.marks.note(w.event.KV.Key, outcome{revision: w.revision, written: w.err == nil,
 			unsure: w.err != nil && w.unsure})

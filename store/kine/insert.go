@@ -24,8 +24,11 @@ func (i *inserter) commit(ctx context.Context, e *server.Event) (int64, error) {
 	defer func() { <-i.turns }()
 	ctx, done := patient(ctx, i.table.patience)
 	defer done()
-	revision, err := i.table.Insert(ctx, e.KV.Key, e.Create, e.Delete, e.KV.CreateRevision,
-		e.PrevKV.ModRevision, e.KV.Lease, e.KV.Value)
+	revision, err := i.table.Insert(ctx, e.KV.Key, e.Create, e.Delete, e.PrevKV.ModRevision,
+		e.KV.Lease, e.KV.Value)
+	if err == nil && revision == 0 { // the key has a newer row
+		err = server.ErrKeyExists
+	}
 	if err == nil {
 		i.feed.wake()
 	}

@@ -124,7 +124,7 @@ func (s *Store) listen() *bufconn.Listener {
 	etcdserverpb.RegisterKVServer(s.grpc, api)
 	etcdserverpb.RegisterLeaseServer(s.grpc, api)
 	etcdserverpb.RegisterMaintenanceServer(s.grpc, api)
-	etcdserverpb.RegisterWatchServer(s.grpc, &watchServer{s.backend})
+	etcdserverpb.RegisterWatchServer(s.grpc, &watchServer{backend: s.backend})
 	s.direct = newDirect(api, s)
 	go func() {
 		defer close(s.served)

@@ -94,7 +94,7 @@ func (o *ordering) compareEvents(w *watcher) {
 			return
 		}
 		c, e := want[i], w.told[i]
-		if (e.Type == mvccpb.DELETE) != c.deleted || !c.deleted && string(e.Kv.Value) != c.value {
+		if (e.Type == mvccpb.Event_DELETE) != c.deleted || !c.deleted && string(e.Kv.Value) != c.value {
 			o.t.Errorf("a watch of %s has %v for %v", w.prefix, e, c)
 		}
 		was, there := before[c.key]

@@ -47,7 +47,7 @@ func (w *watcher) take(ctx context.Context, events clientv3.WatchChan) bool {
 					w.claimed)
 			}
 			w.last = e.Kv.ModRevision
-			w.told = append(w.told, (*mvccpb.Event)(e))
+			w.told = append(w.told, e)
 		}
 		if told.IsProgressNotify() {
 			w.claimed = max(w.claimed, told.Header.Revision)

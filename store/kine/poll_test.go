@@ -13,7 +13,7 @@ import (
 func TestPollerPublishes(t *testing.T) {
 	p := &poller{feed: newFeed(0), log: slog.New(slog.DiscardHandler)}
 	w := p.feed.watch("", "", false)
-	found := read{events: server.Events{eventAt("/a", 5), eventAt("/b", 7)}, current: 9, compact: 4}
+	found := read{events: []*server.Event{eventAt("/a", 5), eventAt("/b", 7)}, current: 9, compact: 4}
 	if next := p.publish(found, 4); next != 7 {
 		t.Errorf("the next read begins after %d, want 7", next)
 	}
@@ -23,7 +23,7 @@ func TestPollerPublishes(t *testing.T) {
 	if next := p.publish(read{}, 7); next != 7 || p.feed.position() != 7 {
 		t.Errorf("after nothing was written: next %d, position %d", next, p.feed.position())
 	}
-	found = read{events: server.Events{eventAt("/a", 12)}, current: 15, compact: 10}
+	found = read{events: []*server.Event{eventAt("/a", 12)}, current: 15, compact: 10}
 	if next := p.publish(found, 7); next != 15 || p.feed.position() != 15 {
 		t.Errorf("after a gap: next %d, position %d, want 15", next, p.feed.position())
 	}

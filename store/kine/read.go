@@ -18,17 +18,14 @@ func (b *backend) Get(ctx context.Context, key string, revision int64, keysOnly 
 
 // List implements server.Backend: what is there at a revision, or now if that is 0. An empty end
 // means the one key. What it returns is all there is at the revision that it returns, so that a
-// watch from there misses nothing; a read that breaks off is an error.
+// watch from there misses nothing; a read that breaks off is an error. An empty key means all keys,
+// which the end of leases asks for.
 func (b *backend) List(ctx context.Context, key, end string, limit, revision int64,
 	keysOnly bool) (int64, []*server.KeyValue, error) {
-	r, err := b.table.list(ctx, key, end, limit, revision, false, keysOnly)
-	if err == nil && len(r.events) == 0 && revision == 0 {
-		// No row told the revision. Read again, as of one that is known.
-		if revision, err = b.table.newest(ctx); err == nil {
-			r, err = b.table.list(ctx, key, end, limit, revision, false, keysOnly)
-			r.current = revision
-		}
+	if key == "" {
+		key, end = "/", "0" // all begin with a slash
 	}
+	r, err := b.table.list(ctx, key, end, limit, revision, false, keysOnly)
 	if err != nil {
 		return 0, nil, err
 	}
@@ -37,6 +34,15 @@ func (b *backend) List(ctx context.Context, key, end string, limit, revision int
 		found[i] = e.KV
 	}
 	return r.current, found, nil
+}
+
+// ListStream implements server.Backend: see direct.RangeStream.
+func (b *backend) ListStream(context.Context, string, string, int64, int64,
+	bool) server.ListResult {
+	none, errs := make(chan *server.KeyValue), make(chan error, 1)
+	close(none)
+	errs <- errNoStreams
+	return server.ListResult{KVc: none, Errorc: errs}
 }
 
 // Count implements server.Backend. It returns the revision that it was asked for, and no newer one.
@@ -54,8 +60,7 @@ func (b *backend) last(ctx context.Context, key string, keysOnly bool) (at int64
 		return 0, nil, err
 	}
 	if len(r.events) > 0 {
-		return r.current, r.events[0], nil
+		last = r.events[0]
 	}
-	at, err = b.table.newest(ctx)
-	return at, nil, err
+	return r.current, last, nil
 }

@@ -31,13 +31,14 @@ const compactionRowSQL = `
 	SELECT '` + compactionKey + `', 1, 0, 0, 0, 0, ''
 	WHERE NOT EXISTS (SELECT 1 FROM kine WHERE name = '` + compactionKey + `')`
 
-// compactSQL deletes rows that were replaced or that delete their key, up to a revision.
+// compactSQL deletes rows that were replaced or that delete their key, after a revision up to
+// another. Up to the first it was done before.
 const compactSQL = `
 	DELETE FROM kine WHERE id IN (
 		SELECT kp.prev_revision FROM kine AS kp
-		WHERE kp.name != '` + compactionKey + `' AND kp.prev_revision != 0 AND kp.id <= ?
-		UNION
-		SELECT kd.id FROM kine AS kd WHERE kd.deleted != 0 AND kd.id <= ?)`
+		WHERE kp.name != '` + compactionKey + `' AND kp.prev_revision != 0 AND kp.id > ? AND kp.id <= ?
+		UNION ALL
+		SELECT kd.id FROM kine AS kd WHERE kd.deleted != 0 AND kd.id > ? AND kd.id <= ?)`
 
 // complete adds to kine's statements those that it leaves to a driver.
 func complete(d *generic.Generic, parameter string, numbered bool, size string) *generic.Generic {

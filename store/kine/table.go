@@ -19,7 +19,7 @@ type table struct {
 
 // read is what a query found: rows, and the newest and the compacted revision at that moment.
 type read struct {
-	events           server.Events
+	events           []*server.Event
 	current, compact int64
 }
 
@@ -29,14 +29,15 @@ func whole(rows *sql.Rows, err error, value, old bool) (r read, _ error) {
 	if err != nil {
 		return r, err
 	}
-	if r.current, r.compact, r.events, err = sqllog.RowsToEvents(rows, value, old); err == nil {
+	found, compact, err := sqllog.RowsToEvents(rows, value, old)
+	if err == nil {
 		err = rows.Err()
 	}
-	return r, err
+	return read{events: found.Events, current: found.CurrentRev, compact: compact}, err
 }
 
 // list reads the newest row of each key of a range, at a revision or, if that is 0, now. Rows that
-// delete their key are left out unless deleted is set. The revisions are 0 if nothing is found now.
+// delete their key are left out unless deleted is set.
 func (t *table) list(ctx context.Context, key, end string, limit, revision int64, deleted,
 	keysOnly bool) (r read, err error) {
 	ctx, done := patient(ctx, t.patience)
@@ -47,35 +48,18 @@ func (t *table) list(ctx context.Context, key, end string, limit, revision int64
 		return whole(rows, err, !keysOnly, false)
 	}
 	rows, err := t.List(ctx, key, end, limit, revision, deleted, keysOnly)
-	if r, err = whole(rows, err, !keysOnly, false); err != nil {
-		return r, err
-	}
-	if err = t.complete(ctx, &r); err == nil {
+	if r, err = whole(rows, err, !keysOnly, false); err == nil {
 		err = r.has(revision)
 	}
 	return r, err
 }
 
 // after reads all rows of a range that are newer than a revision, oldest first; limit 0 is all.
-// The revisions are 0 if there is none.
 func (t *table) after(ctx context.Context, key, end string, revision, limit int64) (read, error) {
 	ctx, done := patient(ctx, t.patience)
 	defer done()
 	rows, err := t.After(ctx, key, end, revision, limit)
 	return whole(rows, err, true, true)
-}
-
-// complete asks for the revisions of a read that found nothing, which no row told.
-func (t *table) complete(ctx context.Context, r *read) (err error) {
-	if len(r.events) > 0 {
-		return nil
-	}
-	ctx, done := patient(ctx, t.patience)
-	defer done()
-	if r.current, err = t.CurrentRevision(ctx); err == nil {
-		r.compact, err = t.GetCompactRevision(ctx)
-	}
-	return err
 }
 
 // has returns nil if what there was at a revision is known, or etcd's error.

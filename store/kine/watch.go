@@ -14,7 +14,10 @@ import (
 // watchServer is etcd's watch service. kine's own polls for the newest revision and tells each
 // watch of a stream the progress of every other. Here a watch is sent progress by the feed that
 // sends its events, after those.
-type watchServer struct{ backend *backend }
+type watchServer struct {
+	etcdserverpb.UnsafeWatchServer
+	backend *backend
+}
 
 // watchStream is a stream of a client, with any number of watches.
 type watchStream struct {
@@ -122,7 +125,7 @@ func (c *watchStream) serve(ctx context.Context, id int64, w *streamWatch,
 	return &etcdserverpb.WatchResponse{}
 }
 
-func (c *watchStream) sendEvents(id int64, events server.Events) {
+func (c *watchStream) sendEvents(id int64, events []*server.Event) {
 	if len(events) == 0 {
 		return
 	}
@@ -154,7 +157,7 @@ func toEvent(e *server.Event) *mvccpb.Event {
 		told.PrevKv = toKeyValue(e.PrevKV)
 	}
 	if e.Delete {
-		told.Type = mvccpb.DELETE
+		told.Type = mvccpb.Event_DELETE
 	}
 	return told
 }

@@ -20,9 +20,7 @@ func collect(t *testing.T, events clientv3.WatchChan, n int) (all []*mvccpb.Even
 		if !ok || resp.Err() != nil {
 			t.Fatalf("the watch ended after %d of %d: %v", len(all), n, resp.Err())
 		}
-		for _, e := range resp.Events {
-			all = append(all, (*mvccpb.Event)(e))
-		}
+		all = append(all, resp.Events...)
 	}
 	return all
 }
@@ -67,7 +65,7 @@ func TestWatchTellsWhatIsStored(t *testing.T) {
 		}
 	}
 	if update, removal := told[1], told[2]; string(update.PrevKv.Value) != "one" ||
-		string(removal.PrevKv.Value) != "two" || removal.Type != mvccpb.DELETE {
+		string(removal.PrevKv.Value) != "two" || removal.Type != mvccpb.Event_DELETE {
 		t.Errorf("an update and a removal: %s, %s", update, removal)
 	}
 }

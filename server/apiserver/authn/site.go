@@ -43,7 +43,7 @@ func (t *Tokens) IssueForSite(ctx context.Context, namespace, account, site stri
 	}
 	seconds := int64(SiteTokenLife / time.Second)
 	claims, private, err := upstream.Claims(*obj.(*api.ServiceAccount), nil, nil,
-		&api.Node{ObjectMeta: node.ObjectMeta}, seconds, 0, []string{Audience})
+		&api.Node{ObjectMeta: node.ObjectMeta}, nil, nil, seconds, 0, []string{Audience}, nil)
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("claims of ServiceAccount %s/%s: %w", namespace, account, err)
 	}

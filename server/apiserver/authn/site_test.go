@@ -116,7 +116,7 @@ func TestSiteTokens(t *testing.T) {
 	}
 	claims, private, err := upstream.Claims(
 		api.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "op", Namespace: "app", UID: "a-1"}},
-		nil, nil, nil, 600, 0, []string{Audience})
+		nil, nil, nil, nil, nil, 600, 0, []string{Audience}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"gopkg.in/go-jose/go-jose.v2/jwt"
+	registration "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -137,6 +138,20 @@ func (*Tokens) GetPod(_ context.Context, _, name string) (*corev1.Pod, error) {
 	return nil, apierrors.NewNotFound(corev1.Resource("pods"), name)
 }
 
+// GetValidatingWebhookConfiguration implements serviceaccount.ServiceAccountTokenGetter. No token is
+// bound to a webhook here.
+func (*Tokens) GetValidatingWebhookConfiguration(_ context.Context,
+	name string) (*registration.ValidatingWebhookConfiguration, error) {
+	return nil, apierrors.NewNotFound(
+		registration.Resource("validatingwebhookconfigurations"), name)
+}
+
+// GetMutatingWebhookConfiguration implements serviceaccount.ServiceAccountTokenGetter, likewise.
+func (*Tokens) GetMutatingWebhookConfiguration(_ context.Context,
+	name string) (*registration.MutatingWebhookConfiguration, error) {
+	return nil, apierrors.NewNotFound(registration.Resource("mutatingwebhookconfigurations"), name)
+}
+
 // secretTokenLife is the lifetime of a token in a Secret. In Kubernetes such a token does not expire.
 // Both end with the Secret and with the ServiceAccount.
 const secretTokenLife = 100 * 365 * 24 * time.Hour
@@ -145,8 +160,8 @@ const secretTokenLife = 100 * 365 * 24 * time.Hour
 // account and secret must have namespace, name and UID.
 func (t *Tokens) SecretToken(ctx context.Context, account, secret metav1.ObjectMeta) (string, error) {
 	claims, private, err := serviceaccount.Claims(api.ServiceAccount{ObjectMeta: account}, nil,
-		&api.Secret{ObjectMeta: secret}, nil,
-		int64(secretTokenLife/time.Second), 0, []string{Audience})
+		&api.Secret{ObjectMeta: secret}, nil, nil, nil,
+		int64(secretTokenLife/time.Second), 0, []string{Audience}, nil)
 	if err != nil {
 		return "", err
 	}

@@ -21,10 +21,10 @@ import (
 // them read the discovery of every space, and use whatever a space gives to "everybody".
 type Members struct {
 	Roles *Roles
-	Next  authorizer.Authorizer
+	Next  authorizer.UnconditionalAuthorizer
 }
 
-// Authorize implements authorizer.Authorizer.
+// Authorize implements authorizer.UnconditionalAuthorizer.
 func (m *Members) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	who := a.GetUser()
 	if who == nil || !slices.Contains(who.GetGroups(), user.AllAuthenticated) ||

@@ -19,7 +19,7 @@ type Accounts interface {
 // very account: a user of an OIDC provider with the same name must not.
 type OwnToken struct{ Accounts Accounts }
 
-// Authorize implements authorizer.Authorizer.
+// Authorize implements authorizer.UnconditionalAuthorizer.
 func (o OwnToken) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 	who := a.GetUser()
 	asks := a.IsResourceRequest() && a.GetVerb() == "create" && a.GetAPIGroup() == "" &&

@@ -113,7 +113,7 @@ func (s *sorted) add(pod *api.Pod) {
 	}
 	port, ok := number(pod, s.port)
 	switch {
-	case pod.Spec.SecurityContext != nil && pod.Spec.SecurityContext.HostNetwork:
+	case pod.Spec.HostNetwork:
 		s.why[place.Target] = "pod " + pod.Name + " is in the network of its node (hostNetwork), " +
 			"whose ports are not the space's"
 	case !ready(pod):

@@ -94,7 +94,7 @@ func pod(name, target string, change func(*api.Pod)) api.Pod {
 // TestBehind: which Pods are behind a Service, and why there are none.
 func TestBehind(t *testing.T) {
 	notReady := func(p *api.Pod) { p.Status.Conditions[0].Status = api.ConditionFalse }
-	host := func(p *api.Pod) { p.Spec.SecurityContext = &api.PodSecurityContext{HostNetwork: true} }
+	host := func(p *api.Pod) { p.Spec.HostNetwork = true }
 	for name, c := range map[string]struct {
 		service *api.Service
 		port    int32

@@ -97,7 +97,7 @@ func (b *Table) Reset(_ int64, all []*mvccpb.KeyValue) error {
 func (b *Table) Change(e *clientv3.Event) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if e.Type == mvccpb.DELETE {
+	if e.Type == mvccpb.Event_DELETE {
 		delete(b.lender, strings.TrimPrefix(string(e.Kv.Key), registrykey.SpacePrefix))
 		return nil
 	}

@@ -142,7 +142,7 @@ func (s *Servers) Reset(_ int64, all []*mvccpb.KeyValue) error {
 
 // Change implements follow.Handler.
 func (s *Servers) Change(e *clientv3.Event) error {
-	if e.Type == mvccpb.PUT {
+	if e.Type == mvccpb.Event_PUT {
 		s.put(e.Kv)
 		return nil
 	}

@@ -23,7 +23,7 @@ func (n *notes) Change(e *clientv3.Event) error {
 // the same, and what comes twice is given once.
 func TestGiveLosesNothing(t *testing.T) {
 	answer := func(header int64, revisions ...int64) clientv3.WatchResponse {
-		r := clientv3.WatchResponse{Header: etcdserverpb.ResponseHeader{Revision: header}}
+		r := clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: header}}
 		for _, revision := range revisions {
 			r.Events = append(
 				r.Events,

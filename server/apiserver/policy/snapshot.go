@@ -48,8 +48,8 @@ type coreV1 struct {
 }
 
 // Namespaces implements the informers of the group.
-func (c coreV1) Namespaces() coreinformers.NamespaceInformer {
-	return namespaceInformer{c.s.namespaces}
+func (c coreV1) Namespaces() coreinformers.TypedNamespaceInformer {
+	return namespaceInformer{n: c.s.namespaces}
 }
 
 type registrationSnapshot struct {
@@ -66,16 +66,19 @@ type registrationV1 struct {
 }
 
 // ValidatingWebhookConfigurations implements the informers of the group.
-func (r registrationV1) ValidatingWebhookConfigurations() registrationinformers.ValidatingWebhookConfigurationInformer {
-	return validatingConfigs{r.s.validating}
+func (r registrationV1) ValidatingWebhookConfigurations() registrationinformers.TypedValidatingWebhookConfigurationInformer {
+	return validatingConfigs{all: r.s.validating}
 }
 
 // MutatingWebhookConfigurations implements the informers of the group.
-func (r registrationV1) MutatingWebhookConfigurations() registrationinformers.MutatingWebhookConfigurationInformer {
-	return mutatingConfigs{r.s.mutating}
+func (r registrationV1) MutatingWebhookConfigurations() registrationinformers.TypedMutatingWebhookConfigurationInformer {
+	return mutatingConfigs{all: r.s.mutating}
 }
 
-type validatingConfigs struct{ all cache.Indexer }
+type validatingConfigs struct {
+	registrationinformers.TypedValidatingWebhookConfigurationInformer
+	all cache.Indexer
+}
 
 // Informer implements the informer.
 func (validatingConfigs) Informer() cache.SharedIndexInformer { return synced{} }
@@ -85,7 +88,10 @@ func (c validatingConfigs) Lister() registrationlisters.ValidatingWebhookConfigu
 	return registrationlisters.NewValidatingWebhookConfigurationLister(c.all)
 }
 
-type mutatingConfigs struct{ all cache.Indexer }
+type mutatingConfigs struct {
+	registrationinformers.TypedMutatingWebhookConfigurationInformer
+	all cache.Indexer
+}
 
 // Informer implements the informer.
 func (mutatingConfigs) Informer() cache.SharedIndexInformer { return synced{} }
@@ -95,7 +101,10 @@ func (c mutatingConfigs) Lister() registrationlisters.MutatingWebhookConfigurati
 	return registrationlisters.NewMutatingWebhookConfigurationLister(c.all)
 }
 
-type namespaceInformer struct{ n namespaces }
+type namespaceInformer struct {
+	coreinformers.TypedNamespaceInformer
+	n namespaces
+}
 
 // Informer implements the informer.
 func (namespaceInformer) Informer() cache.SharedIndexInformer { return synced{} }

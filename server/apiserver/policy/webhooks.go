@@ -54,7 +54,7 @@ func (p *Plugin) newWebhooks(space string, of *objects) (*webhooks, error) {
 	for _, w := range []*generic.Webhook{v.Webhook, m.Webhook} {
 		w.SetExternalKubeClientSet(n.client())
 		w.SetExternalKubeInformerFactory(from)
-		w.SetAuthorizer(
+		w.SetUnconditionalAuthorizer(
 			authorizer.AuthorizerFunc(
 				func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
 					return p.cfg.Authorizer.Authorize(ctx, a)

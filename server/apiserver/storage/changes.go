@@ -82,7 +82,7 @@ func (c *changes) Change(e *clientv3.Event) error {
 	switch {
 	case !ok:
 		return nil
-	case e.Type == mvccpb.DELETE:
+	case e.Type == mvccpb.Event_DELETE:
 		c.to.Apply(store.Write{Key: k, Revision: e.Kv.ModRevision})
 		return nil
 	}

@@ -64,9 +64,9 @@ func changed(rev int64, name, old, now string) clientv3.WatchResponse {
 		e.PrevKv = &mvccpb.KeyValue{Value: []byte(old)}
 	}
 	if now == "" {
-		e.Type = mvccpb.DELETE
+		e.Type = mvccpb.Event_DELETE
 	}
-	return clientv3.WatchResponse{Header: etcdserverpb.ResponseHeader{Revision: rev},
+	return clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: rev},
 		Events: []*clientv3.Event{e}}
 }
 
@@ -159,13 +159,13 @@ func TestJoinLosesNothing(t *testing.T) {
 	go three.Action(watch.Bookmark, bookmarked(5))
 	want(t, late, "ADDED x1@6") // which the storeWatch has kept
 	f.in <- changed(7, "x", "x1", "x2")
-	f.in <- clientv3.WatchResponse{Header: etcdserverpb.ResponseHeader{Revision: 9}}
+	f.in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 9}}
 	f.in <- changed(10, "x", "x2", "")
 	for _, w := range []*joiningWatch{a, early} {
 		want(t, w, "MODIFIED x2@7", "BOOKMARK @9", "DELETED x2@10")
 	}
 	want(t, late, "MODIFIED x2@7", "DELETED x2@10")
-	f.in <- clientv3.WatchResponse{Header: etcdserverpb.ResponseHeader{Revision: 12}}
+	f.in <- clientv3.WatchResponse{Header: &etcdserverpb.ResponseHeader{Revision: 12}}
 	want(t, a, "BOOKMARK @12")
 	want(t, early, "BOOKMARK @12")
 	// One that begins where nothing has happened since is told so, and joins at once.
