@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/k3s-io/kine/pkg/drivers/generic"
+	"github.com/k3s-io/kine/pkg/query"
 	"github.com/k3s-io/kine/pkg/server"
 
 	"skerry.dev/skerry/store/etcd"
@@ -241,6 +242,7 @@ func (p *postgres) openTable(run context.Context, running *sync.WaitGroup) (*tab
 		}
 		return err
 	}
+	d.InsertReturningSQL = query.New(sharedInsertSQL, "$", true, "InsertReturning")
 	// A text of PostgreSQL has no zero byte, with which a page of a list may begin.
 	d.TranslateStartKeyFunc = func(key string) string {
 		if before, ok := strings.CutSuffix(key, "\x00"); ok {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Nothing that kine asks for has to look at every row.
+// Nothing that is asked of the table has to look at every row.
 func TestStatementsUseIndexes(t *testing.T) {
 	s := open(t, t.TempDir())
 	defer s.Close()
@@ -21,11 +21,17 @@ func TestStatementsUseIndexes(t *testing.T) {
 		d.UpdateCompactSQL.Query, d.DeleteSQL.Query} {
 		plan := planOf(t, d.DB, q)
 		for _, line := range plan {
-			for table := range strings.FieldsSeq("kine kp kd") {
+			for table := range strings.FieldsSeq("kine newest k kp kd") {
 				if line == "SCAN "+table || strings.HasPrefix(line, "SCAN "+table+" ") {
 					t.Errorf("%s\nis done by %s", q, strings.Join(plan, "; "))
 				}
 			}
+		}
+	}
+	// A page of a list is read in its order, and no further.
+	for _, q := range []string{d.ListCurrentValSQL.Query, d.GetRevisionAfterValSQL.Query} {
+		if plan := strings.Join(planOf(t, d.DB, q), "; "); strings.Contains(plan, "TEMP B-TREE") {
+			t.Errorf("%s\nis done by %s", q, plan)
 		}
 	}
 	// What is deleted is found without the rows of everything else.

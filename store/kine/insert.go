@@ -6,6 +6,19 @@ import (
 	"github.com/k3s-io/kine/pkg/server"
 )
 
+// sharedInsertSQL is insertSQL for PostgreSQL, with the arguments of kine's Insert: it asks the row
+// that is replaced when its key was created. Replicas of releases before cannot read NULL there.
+const sharedInsertSQL = `
+	INSERT INTO kine
+		(name, created, deleted, create_revision, prev_revision, lease, value, old_value)
+	WITH replaced AS (SELECT id, create_revision, value FROM kine WHERE id = $1 AND deleted = 0)
+	SELECT $2, $3, $4,
+		COALESCE((SELECT COALESCE(NULLIF(create_revision, 0), id) FROM replaced), 0),
+		$5, $6, $7, (SELECT value FROM replaced)
+	WHERE NOT EXISTS (SELECT 1 FROM kine WHERE name = $8 AND id > $9)
+		AND ($3 = 1 OR EXISTS (SELECT 1 FROM replaced))
+	RETURNING id`
+
 // inserter commits each write in a transaction of its own, in a database that others write to, too.
 type inserter struct {
 	table *table

@@ -4,8 +4,6 @@ import (
 	"errors"
 
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/k3s-io/kine/pkg/drivers/generic"
-	"github.com/k3s-io/kine/pkg/query"
 	"modernc.org/sqlite"
 )
 
@@ -30,23 +28,6 @@ const compactionRowSQL = `
 	INSERT INTO kine (name, created, deleted, create_revision, prev_revision, lease, value)
 	SELECT '` + compactionKey + `', 1, 0, 0, 0, 0, ''
 	WHERE NOT EXISTS (SELECT 1 FROM kine WHERE name = '` + compactionKey + `')`
-
-// compactSQL deletes rows that were replaced or that delete their key, after a revision up to
-// another. Up to the first it was done before.
-const compactSQL = `
-	DELETE FROM kine WHERE id IN (
-		SELECT kp.prev_revision FROM kine AS kp
-		WHERE kp.name != '` + compactionKey + `' AND kp.prev_revision != 0 AND kp.id > ? AND kp.id <= ?
-		UNION ALL
-		SELECT kd.id FROM kine AS kd WHERE kd.deleted != 0 AND kd.id > ? AND kd.id <= ?)`
-
-// complete adds to kine's statements those that it leaves to a driver.
-func complete(d *generic.Generic, parameter string, numbered bool, size string) *generic.Generic {
-	d.CompactSQL = query.New(compactSQL, parameter, numbered, "Compact")
-	d.GetSizeSQL = query.New(size, parameter, numbered, "GetSize")
-	d.ErrCode = errorCode
-	return d
-}
 
 // errorCode is an error as a label of kine's metrics: the database's code for it.
 func errorCode(err error) string {
