@@ -66,8 +66,9 @@ func (c *Callers) For(space string) webhook.AuthenticationInfoResolverWrapper {
 	}
 }
 
-// Resolver stands where upstream looks up the address of a Service, which the center does not use.
-func (*Callers) Resolver() webhook.ServiceResolver { return noAddresses{} }
+// Resolver stands where upstream looks up the address of a Service. It is left as its name, by which
+// its caller knows it.
+func (*Callers) Resolver() webhook.ServiceResolver { return names{} }
 
 // Close closes the connections that are kept and not in use.
 func (c *Callers) Close() {
@@ -218,10 +219,11 @@ type failing struct{ err error }
 // RoundTrip implements http.RoundTripper.
 func (f failing) RoundTrip(*http.Request) (*http.Response, error) { return nil, f.err }
 
-// noAddresses is never asked, see ClientConfigForService.
-type noAddresses struct{}
+// names has each Service at its name.
+type names struct{}
 
 // ResolveEndpoint implements webhook.ServiceResolver.
-func (noAddresses) ResolveEndpoint(namespace, name string, _ int32) (*url.URL, error) {
-	return nil, fmt.Errorf("service %s/%s has no address at the center", namespace, name)
+func (names) ResolveEndpoint(namespace, name string, port int32) (*url.URL, error) {
+	return &url.URL{Scheme: "https",
+		Host: Service{Namespace: namespace, Name: name, Port: port}.host()}, nil
 }
