@@ -11,6 +11,8 @@ import (
 	mutatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/mutating"
 	validatingwebhook "k8s.io/apiserver/pkg/admission/plugin/webhook/validating"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
+	utilfeature "k8s.io/apiserver/pkg/util/feature"
+	"k8s.io/kubernetes/pkg/kubeapiserver/admission/exclusion"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/request"
@@ -54,6 +56,8 @@ func (p *Plugin) newWebhooks(space string, of *objects) (*webhooks, error) {
 	for _, w := range []*generic.Webhook{v.Webhook, m.Webhook} {
 		w.SetExternalKubeClientSet(n.client())
 		w.SetExternalKubeInformerFactory(from)
+		w.SetExcludedAdmissionResources(exclusion.Excluded())
+		w.InspectFeatureGates(utilfeature.DefaultFeatureGate)
 		w.SetUnconditionalAuthorizer(
 			authorizer.AuthorizerFunc(
 				func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
