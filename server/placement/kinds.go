@@ -58,6 +58,7 @@ var (
 		{"networking.k8s.io", "ipaddresses"}:                  Never,
 		{"networking.k8s.io", "servicecidrs"}:                 Never,
 		{"resource.k8s.io", "resourceslices"}:                 Never,
+		{"resource.k8s.io", "devicetaintrules"}:               Never,
 	}
 )
 
