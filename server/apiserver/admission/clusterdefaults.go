@@ -53,6 +53,8 @@ func (c *ClusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ a
 	case *api.Pod:
 		if o.Spec.ServiceAccountName == "" {
 			o.Spec.ServiceAccountName = "default"
+			//lint:ignore SA1019 both have to be the same
+			o.Spec.DeprecatedServiceAccount = "default"
 		}
 		return c.prioritize(ctx, a, o)
 	case *api.PersistentVolumeClaim:

@@ -82,7 +82,8 @@ func (l *Lifecycle) Admit(ctx context.Context, a admission.Attributes, _ admissi
 
 // provide creates a namespace that every cluster has, because something is created in it.
 func (l *Lifecycle) provide(ctx context.Context, name string) (*api.Namespace, error) {
-	ctx = request.AsCenter(apirequest.WithNamespace(ctx, ""))
+	ctx = request.ForWrite(request.AsCenter(apirequest.WithNamespace(ctx, "")),
+		corev1.SchemeGroupVersion.WithResource("namespaces"), "")
 	obj, err := l.Namespaces.Create(ctx, &api.Namespace{ObjectMeta: metav1.ObjectMeta{
 		Name: name, Labels: map[string]string{corev1.LabelMetadataName: name},
 	}}, rest.ValidateAllObjectFunc, &metav1.CreateOptions{})

@@ -139,7 +139,8 @@ func (q *Plugin) update(ctx context.Context, to *corev1.ResourceQuota) error {
 		return err
 	}
 	_, _, err := q.status.Update(
-		request.AsCenter(ctx),
+		request.ForWrite(request.AsCenter(ctx),
+			corev1.SchemeGroupVersion.WithResource("resourcequotas"), "status"),
 		to.Name,
 		rest.DefaultUpdatedObjectInfo(internal),
 		rest.ValidateAllObjectFunc,
