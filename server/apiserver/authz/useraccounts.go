@@ -11,7 +11,9 @@ import (
 
 // Users guards the accounts that stand for users of a space. Writing such an account, or requesting
 // a token for it, requires the right to impersonate its user.
-type Users struct{ Next authorizer.UnconditionalAuthorizer }
+type Users struct {
+	Next authorizer.UnconditionalAuthorizer
+}
 
 // Authorize implements authorizer.UnconditionalAuthorizer.
 func (p Users) Authorize(ctx context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {

@@ -60,23 +60,27 @@ type registrationSnapshot struct {
 // V1 implements admissionregistration.Interface.
 func (r registrationSnapshot) V1() registrationinformers.Interface { return registrationV1{s: r.s} }
 
+type registeredValidating = registrationinformers.TypedValidatingWebhookConfigurationInformer
+
+type registeredMutating = registrationinformers.TypedMutatingWebhookConfigurationInformer
+
 type registrationV1 struct {
 	registrationinformers.Interface
 	s snapshot
 }
 
 // ValidatingWebhookConfigurations implements the informers of the group.
-func (r registrationV1) ValidatingWebhookConfigurations() registrationinformers.TypedValidatingWebhookConfigurationInformer {
+func (r registrationV1) ValidatingWebhookConfigurations() registeredValidating {
 	return validatingConfigs{all: r.s.validating}
 }
 
 // MutatingWebhookConfigurations implements the informers of the group.
-func (r registrationV1) MutatingWebhookConfigurations() registrationinformers.TypedMutatingWebhookConfigurationInformer {
+func (r registrationV1) MutatingWebhookConfigurations() registeredMutating {
 	return mutatingConfigs{all: r.s.mutating}
 }
 
 type validatingConfigs struct {
-	registrationinformers.TypedValidatingWebhookConfigurationInformer
+	registeredValidating
 	all cache.Indexer
 }
 
@@ -89,7 +93,7 @@ func (c validatingConfigs) Lister() registrationlisters.ValidatingWebhookConfigu
 }
 
 type mutatingConfigs struct {
-	registrationinformers.TypedMutatingWebhookConfigurationInformer
+	registeredMutating
 	all cache.Indexer
 }
 
