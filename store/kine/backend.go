@@ -24,8 +24,8 @@ type committer interface {
 // backend is etcd's model of keys and revisions over the table kine: one row a revision, and the
 // newest row of a key is its value. It implements kine's server.Backend, of which kine's etcd
 // service (server.New) makes use. kine's own backend is not used: it takes every failed write for
-// a conflict and a read that breaks off for a whole one, may answer with a revision that is newer
-// than what it has read, and ends the process when a compaction cannot be committed.
+// a conflict and a read that breaks off for a whole one, and ends the process when a compaction
+// cannot be committed.
 type backend struct {
 	table     *table
 	committer committer

@@ -17,9 +17,9 @@
 //
 // In PostgreSQL inserter writes each row by itself, and poller reads what all replicas write.
 //
-// From kine come the etcd service, the SQL statements of reads and the end of leases. The rest is
-// our own: what a write returns must be true after a power cut, and no read may be less than it
-// says. The data carries the Incarnation and the Eras by which agents recognise a restored backup.
+// From kine come the etcd service, the statements that count, and the end of leases. The rest is our
+// own: what a write returns must be true after a power cut, and no read may be less than it says.
+// The data carries the Incarnation and the Eras by which agents recognise a restored backup.
 //
 // Copy makes a file of any datastore, and Restore fills a shared one of a file.
 //
