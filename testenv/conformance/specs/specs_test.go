@@ -24,7 +24,7 @@ import (
 	"k8s.io/kubernetes/test/e2e/framework/testfiles"
 	e2etestingmanifests "k8s.io/kubernetes/test/e2e/testing-manifests"
 	testfixtures "k8s.io/kubernetes/test/fixtures"
-	_ "k8s.io/kubernetes/test/utils/format" // how gomega shows objects
+	_ "k8s.io/kubernetes/test/utils/ktesting/format" // how gomega shows objects
 )
 
 // The two files that whoever runs the suite names: the specs to run, one full text a line, and
