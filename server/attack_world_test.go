@@ -10,6 +10,8 @@ import (
 
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/store/storetest"
 )
 
 // attacker is somebody with rights in one space who wants more.
@@ -40,8 +42,14 @@ func attackers(t *testing.T, c *center, space string) (eve, mallory *attacker) {
 	}, metav1.CreateOptions{})
 	must(t, err)
 	h := c.api.Handler()
-	return &attacker{t, c, h, identity{name: "eve", tls: c.connection("eve")}, space},
-		&attacker{t, c, h, identity{name: "mallory", tls: c.connection("mallory")}, space}
+	eve = &attacker{t, c, h, identity{name: "eve", tls: c.connection("eve")}, space}
+	mallory = &attacker{t, c, h, identity{name: "mallory", tls: c.connection("mallory")}, space}
+	storetest.Eventually(t, "both have their rights", func() bool { // which the center reads by a watch
+		all, _ := eve.do("GET", "/api/v1/namespaces", "")
+		some, _ := mallory.do("GET", "/api/v1/namespaces/default/configmaps", "")
+		return all == http.StatusOK && some == http.StatusOK
+	})
+	return eve, mallory
 }
 
 // do sends a request to the space, and returns its code and the beginning of the answer. A content
