@@ -110,15 +110,21 @@ func (s *fleetState) leaveTo(u *unit, from string, v placement.Vacated) departur
 		d.Message = strings.Join(volumes[:min(3, len(volumes))], ", ") + " would be left behind"
 		return d
 	}
-	d.To = u.joins(v)
-	s.place(u, v.Targets)
-	if begun := u.ties[from].begun; len(begun) > 0 {
+	begun := u.ties[from].begun
+	if len(begun) > 0 {
 		d.Reason = string(placement.JobRunning)
 		d.Message = strings.Join(begun[:min(3, len(begun))], ", ") + " has begun there, and leaves when it has ended"
-		if len(begun) < u.load.Objects && len(d.To) > 0 {
-			d.Message += "; the rest moves to " + strings.Join(d.To, ",")
+		if len(begun) >= u.load.Objects {
+			return d // there is no rest that moves
 		}
-		d.To = nil
+	}
+	to := u.joins(v)
+	s.place(u, v.Targets)
+	switch {
+	case len(begun) == 0:
+		d.To = to
+	case len(to) > 0:
+		d.Message += "; the rest moves to " + strings.Join(to, ",")
 	}
 	return d
 }

@@ -92,3 +92,23 @@ func TestARemovalIsRefused(t *testing.T) {
 		})
 	}
 }
+
+// What has begun stays, and takes no room elsewhere; the rest of its unit does.
+func TestOnlyTheRestOfWhatHasBegunMoves(t *testing.T) {
+	for objects, rest := range map[int]string{1: "", 2: "; the rest moves to b"} {
+		state := &fleetState{}
+		for _, name := range []string{"a", "b"} {
+			site := loadedSite(name, "1")
+			state.world.Targets = append(state.world.Targets, targetOf(&site))
+		}
+		u := anywhere("begun", "a", 1)
+		u.load.Objects, u.ties = objects, map[string]ties{"a": {begun: []string{"jobs/report"}}}
+		state.units = []*unit{u}
+		state.drain("a")
+		d := state.leave(u, "a", time.Now())
+		if d.Reason != string(placement.JobRunning) || len(d.To) > 0 || !strings.HasSuffix(d.Message, "has ended"+rest) ||
+			(u.decision[0] == "b") != (rest != "") {
+			t.Errorf("%d objects: %+v, and it counts at %v", objects, d, u.decision)
+		}
+	}
+}
