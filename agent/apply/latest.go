@@ -55,9 +55,13 @@ func (a *Applier) update(ctx context.Context, t *task) (*target.Object, error) {
 // overtaken reports whether a write was for an earlier version of the object, or for another object.
 func overtaken(err error) bool { return apierrors.IsConflict(err) && conflictsOf(err) == nil }
 
-// put is task.put that follows what was not answered.
+// put applies a body. Every write of an object but its deletion and its release goes through here.
 func (a *Applier) put(ctx context.Context, t *task, body []byte, on target.Applying) (*target.Object, error) {
-	live, err := t.put(ctx, body, on)
+	// gofail: var beforeTargetWrite struct{}
+	live, _, answer, err := t.writer.ApplyCompared(ctx, t.resource, t.at.Namespace, t.at.Name, body, on)
+	if err == nil {
+		err = t.compare(body, answer)
+	}
 	if err != nil && on.UID != "" && mayLand(err) {
 		a.doubt(t.Key, on)
 	}

@@ -53,16 +53,6 @@ type policyError struct{ error }
 
 func (p *policyError) Unwrap() error { return p.error }
 
-// put applies a body. Every write of an object but its deletion and its release goes through here.
-func (t *task) put(ctx context.Context, body []byte, on target.Applying) (*target.Object, error) {
-	// gofail: var beforeTargetWrite struct{}
-	live, _, answer, err := t.writer.ApplyCompared(ctx, t.resource, t.at.Namespace, t.at.Name, body, on)
-	if err != nil {
-		return nil, err
-	}
-	return live, t.compare(body, answer)
-}
-
 // whole is the desired object in full. It is the caller's.
 func (t *task) whole() (map[string]any, error) {
 	o := map[string]any{}

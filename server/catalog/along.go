@@ -141,12 +141,12 @@ func (p *places) count(at place, by int) bool {
 }
 
 // unlead takes an object out of the index of leaders, and returns what followed it.
-func (o *Object) unlead() (touched []*Object) {
+func (o *Object) unlead() []*Object {
 	t := o.Ties
-	for f := range t.Followers.all() {
+	touched := t.Followers.list()
+	for _, f := range touched {
 		f.Ties.Leaders.remove(o)
 		f.Ties.here.count(t.told, -1)
-		touched = append(touched, f)
 	}
 	if t.runs {
 		for _, line := range t.pods.lines() {

@@ -33,13 +33,3 @@ func (c *Catalog) WakeServed(o *Object) {
 		c.WakeServed(l)
 	}
 }
-
-// WakeMoving lets the decision writer look at what decides about an object that is on its way. The lock must
-// be held.
-func (c *Catalog) WakeMoving(o *Object) {
-	if r := c.Records.Of(o); r.Cohort != 0 {
-		c.Groups.Add(CohortRef(o.Namespace.Space.Name, r.Cohort))
-	} else if o.Source != nil && o.Source.Moving {
-		c.Groups.Add(o.Source.Ref())
-	}
-}

@@ -40,10 +40,7 @@ func (c *Catalog) RecordOf(o *Object) *Set {
 		return nil
 	}
 	at := c.Records.placeOf(o)
-	if at.beside != nil && o.MovesLast() {
-		return c.Sets.Minus(at.On, at.beside)
-	}
-	return at.of1((at.On.Len() > 1 || at.held) && o.KeptSingle(), c)
+	return at.of1((at.On.Len() > 1 || at.held) && o.KeptSingle(), o.MovesLast(), c)
 }
 
 // MovesLast reports whether an object comes to a target only when the other one is left: each of two CronJobs
@@ -52,10 +49,12 @@ func (o *Object) MovesLast() bool { return movesLast(o.Kind.Group, o.Kind.Resour
 
 func movesLast(group, resource string) bool { return group == "batch" && resource == "cronjobs" }
 
-// of1 is where a record has an object that may be one which is on one target only: nowhere while it has
-// left one, and it is not known yet that it is gone there.
-func (at Stored) of1(single bool, c *Catalog) *Set {
+// of1 is where a record has an object that may be one which is on one target only, or moves last. The former
+// is nowhere while it has left one, and it is not known yet that it is gone there.
+func (at Stored) of1(single, last bool, c *Catalog) *Set {
 	switch {
+	case last && at.beside != nil:
+		return c.Sets.Minus(at.On, at.beside)
 	case !single:
 		return at.On
 	case at.sole != nil:
@@ -72,11 +71,8 @@ func (c *Catalog) RecordFor(g *Group, k store.Key, annotations map[string]string
 	if u == nil {
 		return nil
 	}
-	if u.beside != nil && movesLast(k.Group, k.Resource) {
-		return c.Sets.Minus(u.On, u.beside)
-	}
 	return u.of1((u.On.Len() > 1 || u.held) && isStateful(k.Group, k.Resource) && !g.duplicates() &&
-		annotations[v1alpha1.AnnotationReplicas] != string(v1alpha1.ReplicasDuplicated), c)
+		annotations[v1alpha1.AnnotationReplicas] != string(v1alpha1.ReplicasDuplicated), movesLast(k.Group, k.Resource), c)
 }
 
 // VersionsOn are versions for who counts targets: what is not on all of its record is asked for where it is.

@@ -51,6 +51,16 @@ func (c *Catalog) Wake(o *Object, labelled bool) {
 	c.wakeNaming(o)
 }
 
+// WakeMoving lets the decision writer look at what decides about an object that is on its way. The lock must
+// be held.
+func (c *Catalog) WakeMoving(o *Object) {
+	if r := c.Records.Of(o); r.Cohort != 0 {
+		c.Groups.Add(CohortRef(o.Namespace.Space.Name, r.Cohort))
+	} else if o.Source != nil && o.Source.Moving {
+		c.Groups.Add(o.Source.Ref())
+	}
+}
+
 // WakeAll looks at all groups and cohorts again. The lock must be held.
 func (c *Catalog) WakeAll() {
 	for _, sp := range c.Spaces {

@@ -68,7 +68,7 @@ type question struct {
 	ends   bool   // it runs once to its end
 	paused bool
 	served bool // it is a Service, or one selects its pods
-	// entries are the Services and Ingresses by which others reach it.
+	// entries are the Services and Ingresses by which others reach it, none where nothing is replaced.
 	entries []store.Key
 	// scaling: it is yet to be sent with the replicas that it is to have.
 	scaling bool
@@ -81,7 +81,7 @@ func (d *Delivery) question(o *catalog.Object) question {
 	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o),
 		single: o.KeptSingle(), last: o.MovesLast(),
 		volume: o.Kind.Resource == "persistentvolumeclaims" || o.Work != nil && o.Work.Templates,
-		served: o.Served(), entries: o.Entries(), ends: o.Ends && o.Hook == nil, paused: o.Paused,
+		served: o.Served(), ends: o.Ends && o.Hook == nil, paused: o.Paused,
 		scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
 }
 
@@ -112,6 +112,7 @@ func (d *Delivery) observe(ref binding.Ref, r binding.Record, g *catalog.Group, 
 		l.facts.Timeout = max(1, int64(g.Patience()/time.Second))
 		l.facts.BreakFirst = g.BreaksFirst()
 	}
+	replaces := slices.ContainsFunc(r.Places, func(p binding.Place) bool { return p.For != 0 })
 	l.asked = make([]question, 0, len(members))
 	for _, o := range members {
 		l.space = o.Namespace.Space.Name
@@ -119,6 +120,9 @@ func (d *Delivery) observe(ref binding.Ref, r binding.Record, g *catalog.Group, 
 			continue
 		}
 		q := d.question(o)
+		if replaces {
+			q.entries = o.Entries()
+		}
 		l.facts.Singles = l.facts.Singles || q.single
 		l.asked = append(l.asked, q)
 	}

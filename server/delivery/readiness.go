@@ -69,7 +69,7 @@ func (d *Delivery) awaitReadiness(r catalog.Ref, g *catalog.Group, l *look) {
 	if g != nil {
 		d.catalog.RLock()
 		minReady = g.MinReady(slices.ContainsFunc(l.asked, func(q question) bool { return q.served }))
-		waits = minReady > 0 || g.MinReady(true) > 0 // it is a Placement's word that it does not
+		waits = g.MinReady(true) > 0 // else it is a Placement's word that it does not
 		d.catalog.RUnlock()
 	}
 	if waits {
