@@ -18,6 +18,9 @@ const (
 	Devices     = "resourceclaims.resource.k8s.io"
 )
 
+// Services are what Connect is for beside Pods.
+const Services = "services"
+
 // born are their groups and plurals.
 var born = map[string]*[2]string{
 	Claims: {
@@ -29,6 +32,9 @@ var born = map[string]*[2]string{
 
 // Kind returns the API group and the plural of what the request is about. All are served as v1.
 func (r *Request) Kind() (group, plural string) {
+	if r.Resource == Services {
+		return "", Services
+	}
 	if b := born[r.Resource]; b != nil {
 		return b[0], b[1]
 	}

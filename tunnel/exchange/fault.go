@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strconv"
@@ -58,6 +59,19 @@ func (f *Fault) Response() *http.Response {
 		Body:          io.NopCloser(bytes.NewReader(body)),
 	}
 }
+
+// Refusal reads why a request was not carried out: the message of a Status, where the answer has one.
+func Refusal(resp *http.Response) *Fault {
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
+	var said struct{ Message, Reason string }
+	if json.Unmarshal(text, &said) != nil || said.Message == "" {
+		said.Message = fmt.Sprintf("it answers %d", resp.StatusCode)
+	}
+	return &Fault{Code: resp.StatusCode, Reason: said.Reason, Message: said.Message}
+}
+
+// maxRefusal bounds what is read of a refusal.
+const maxRefusal = 64 << 10
 
 // RetryAfter is the value of the header Retry-After: a date. Of a number of seconds kubectl would
 // wait for it ten times over before it shows why.

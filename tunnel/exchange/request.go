@@ -40,7 +40,7 @@ type Request struct {
 	// namespaces carry this UID: a space that was made again does not reach what the one before left.
 	// The center sets it when the request leaves.
 	SpaceUID string
-	// Resource is what Pod names where it is no Pod: Claims, Jobs or ReplicaSets.
+	// Resource is what Pod names where it is no Pod: Claims, Jobs or ReplicaSets, and Services for Connect.
 	Resource string
 	// UID is that of the Pod at the receiver, as it was reported; none for a view.
 	UID string
@@ -99,7 +99,7 @@ func (r *Request) Check() error {
 		return fmt.Errorf("%w: space %.80q", ErrRequest, r.Space)
 	case r.SpaceUID != "" && !uidForm.MatchString(r.SpaceUID):
 		return fmt.Errorf("%w: UID %.80q of the space", ErrRequest, r.SpaceUID)
-	case r.Resource != "" && (born[r.Resource] == nil || !r.Verb.ofBorn() || r.Origin != ""):
+	case r.Resource != "" && !r.fitsResource():
 		return fmt.Errorf("%w: %s of %.80q", ErrRequest, r.Verb, r.Resource)
 	case r.Verb == View: // which checkView checks
 	case !labelForm.MatchString(r.Namespace):
@@ -142,6 +142,14 @@ func (r *Request) Check() error {
 		return err
 	}
 	return nil
+}
+
+// fitsResource reports whether the verb is one for what the request is about.
+func (r *Request) fitsResource() bool {
+	if r.Resource == Services {
+		return r.Verb == Connect && r.Origin != ""
+	}
+	return born[r.Resource] != nil && r.Verb.ofBorn() && r.Origin == ""
 }
 
 // Identify sets User and Groups, cut to what may go along.

@@ -138,6 +138,9 @@ func (u *upgraded) Read(p []byte) (int, error) {
 // Write implements io.Writer.
 func (u *upgraded) Write(p []byte) (int, error) { return u.b.stream.Write(p) }
 
+// CloseWrite implements CloseWriter.
+func (u *upgraded) CloseWrite() error { return u.b.stream.Close() }
+
 // Close implements io.Closer.
 func (u *upgraded) Close() error {
 	u.b.once.Do(func() {

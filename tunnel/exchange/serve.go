@@ -175,15 +175,16 @@ func (s *serving) chunks(from io.Reader) error {
 }
 
 // join passes bytes between the stream and an upgraded connection. When the connection ends, what
-// it sent is sent on; when the stream ends, the connection is closed. A connection that takes
-// nothing any more may still have output to be read.
+// it sent is sent on; when the stream ends, the connection is closed, or told so if it is a
+// CloseWriter. A connection that takes nothing any more may still have output to be read.
 func (s *serving) join(conn io.ReadWriteCloser) error {
 	up := make(chan struct{})
 	go func() {
 		defer close(up)
 		<-s.peeked
-		_, _ = io.CopyBuffer(Heedless(conn), onlyReader{s.in}, make([]byte, chunk))
-		conn.Close()
+		if _, err := io.CopyBuffer(Heedless(conn), onlyReader{s.in}, make([]byte, chunk)); err != nil || !closeWrite(conn) {
+			conn.Close()
+		}
 	}()
 	_, _ = io.CopyBuffer(s, onlyReader{conn}, make([]byte, chunk))
 	conn.Close()

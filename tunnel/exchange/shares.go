@@ -6,48 +6,68 @@ import (
 	"sync"
 )
 
-// Users and webhooks have separate shares of the streams to a site, so that neither keeps the other
-// out. Together they are what a data connection has room for. A space has at most half of that of
-// webhooks: its slow ones keep no other space out.
+// Users, webhooks and Services have separate shares of the streams to a site, so that none keeps another
+// out. Together they are what a data connection has room for. A space has a part of the last two at most: its
+// slow ones keep no other space out.
 const (
-	MostOfUsers    = 192
+	MostOfUsers    = 128
 	MostOfWebhooks = 64
-	MostOfSpace    = MostOfWebhooks / 2
+	MostOfServices = 64
+	// MostOfSpace and MostServicesOfSpace are those parts.
+	MostOfSpace         = MostOfWebhooks / 2
+	MostServicesOfSpace = MostOfServices * 3 / 4
 )
 
-// Shares counts the requests that are open at a place, in both shares apart. The zero value has
-// none; its methods may be called concurrently.
+// purpose is what a request is for.
+type purpose struct {
+	most, mostOfSpace int // mostOfSpace is 0 where a space may have all
+	name, then        string
+}
+
+var (
+	forUsers    = &purpose{MostOfUsers, 0, "streams of users into its pods", "end some"}
+	forWebhooks = &purpose{MostOfWebhooks, MostOfSpace, "connections to webhooks", "try again"}
+	forServices = &purpose{MostOfServices, MostServicesOfSpace, "connections to Services from other sites", "try again"}
+)
+
+func purposeOf(r *Request) *purpose {
+	switch {
+	case r.Verb == Connect && r.Resource == Services:
+		return forServices
+	case r.Verb == Connect:
+		return forWebhooks
+	}
+	return forUsers
+}
+
+// Shares counts the requests that are open at a place, in all shares apart. The zero value has none; its
+// methods may be called concurrently.
 type Shares struct {
 	mu   sync.Mutex
 	open map[share]int
 }
 
-// share is what is counted: a place, in it webhooks or else users, and of webhooks also each space.
+// share is what is counted: a place, in it a purpose, and of some purposes also each space.
 type share struct {
-	at      string
-	webhook bool
-	space   string
+	at    string
+	of    *purpose
+	space string
 }
 
 // Take notes a request at a place, the name of a target or empty, until done is called. Its error
 // is a *Fault where the share of the request is used up.
 func (s *Shares) Take(at string, r *Request) (done func(), err error) {
-	all := share{at: at, webhook: r.Verb == Connect}
+	p := purposeOf(r)
+	all, own := share{at: at, of: p}, share{at, p, r.Space}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !all.webhook {
-		if s.open[all] >= MostOfUsers {
-			return nil, full(at, MostOfUsers, "streams of users into its pods", "end some")
-		}
-		return s.takeLocked(all), nil
-	}
-	own := all
-	own.space = r.Space
 	switch {
-	case s.open[all] >= MostOfWebhooks:
-		return nil, full(at, MostOfWebhooks, "connections to webhooks", "try again")
-	case s.open[own] >= MostOfSpace:
-		return nil, full(at, MostOfSpace, "connections to webhooks of space "+r.Space, "try again")
+	case s.open[all] >= p.most:
+		return nil, full(at, p.most, p.name, p.then)
+	case p.mostOfSpace == 0:
+		return s.takeLocked(all), nil
+	case s.open[own] >= p.mostOfSpace:
+		return nil, full(at, p.mostOfSpace, p.name+" of space "+r.Space, p.then)
 	}
 	return s.takeLocked(all, own), nil
 }

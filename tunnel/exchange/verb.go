@@ -22,7 +22,8 @@ const (
 	Evict Verb = "eviction"
 	// Delete deletes the Pod itself; what controls it makes another one.
 	Delete Verb = "delete"
-	// Connect passes bytes to a TCP port of a ready Pod: a webhook is called that way.
+	// Connect passes bytes to a TCP port of a ready Pod: a webhook is called that way. Of a Service it is
+	// a port of the Service's own, and any ready Pod of it.
 	Connect Verb = "connect"
 	// Change changes labels and annotations of what was born at a site, see [Change].
 	Change Verb = "change"

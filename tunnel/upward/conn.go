@@ -30,6 +30,9 @@ func (c *conn) Close() error {
 	return nil
 }
 
+// CloseWrite implements exchange.CloseWriter: it ends this side's half.
+func (c *conn) CloseWrite() error { return c.Stream.Close() }
+
 // over ends this side's half, and waits until the other side has ended its own; it cancels the
 // stream where that takes longer, or where the other side still sends.
 func (c *conn) over(wait time.Duration) {

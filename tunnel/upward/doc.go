@@ -1,6 +1,6 @@
 // Package upward is what a child asks of its parent over a data connection: requests of pods for
-// the API of their space, and tokens for them. Each stream carries one HTTP/1.1 request and its
-// answer, upgrades and watches included.
+// the API of their space, tokens for them, and connections to Services that are elsewhere. Each
+// stream carries one HTTP/1.1 request and its answer, upgrades and watches included.
 //
 //	rt := upward.NewTransport(opener)            // the child
 //	upward.Server{Handler: h}.ServeStream(...)   // the parent

@@ -2,7 +2,6 @@ package webhook
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -18,8 +17,6 @@ import (
 const (
 	// dialTime is how long it may take to reach a Pod, a new data connection to its site included.
 	dialTime = 15 * time.Second
-	// maxRefusal bounds what is read of a Status.
-	maxRefusal = 64 << 10
 	// caller is who calls, in the audit log of a site.
 	caller = "system:skerry:webhooks"
 )
@@ -76,7 +73,7 @@ func Dial(ctx context.Context, sites Sites, of Service, b Backend, by Caller) (n
 	if resp.StatusCode != http.StatusSwitchingProtocols || !upgraded {
 		defer end()
 		defer resp.Body.Close()
-		return nil, unreached(site, refusal(resp))
+		return nil, unreached(site, exchange.Refusal(resp))
 	}
 	return &podConn{ReadWriteCloser: conn, end: end, to: address(site + "/" + b.Pod)}, nil
 }
@@ -86,16 +83,6 @@ func unreached(site string, f *exchange.Fault) *Unreached {
 		Site: site, Why: f.Message,
 		Away: f.Code == http.StatusServiceUnavailable, full: f.Code == http.StatusTooManyRequests,
 	}
-}
-
-// refusal reads why a site does not connect.
-func refusal(resp *http.Response) *exchange.Fault {
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))
-	var said struct{ Message string }
-	if json.Unmarshal(text, &said) != nil || said.Message == "" {
-		said.Message = fmt.Sprintf("it answers %d", resp.StatusCode)
-	}
-	return &exchange.Fault{Code: resp.StatusCode, Message: said.Message}
 }
 
 // podConn is a connection to a port of a Pod.

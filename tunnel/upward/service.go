@@ -1,0 +1,125 @@
+package upward
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// askService is the value of headerAsk for a connection to a Service.
+const askService = "service"
+
+// headerService names the Service: NAMESPACE/NAME/UID/PORT.
+const headerService = "Skerry-Service"
+
+// ServiceCall asks for a connection to a port of a Service of a space, at whatever site answers.
+type ServiceCall struct {
+	// Namespace and Service are names in the space, UID is that of the Service there.
+	Namespace, Service, UID string
+	// Port is one of the Service's own.
+	Port uint16
+}
+
+var uidForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
+
+// Call asks the parent for a connection to a Service. Site is the path of the site below this tier, empty
+// where this is the site. The connection has to be closed; it ends with ctx, and is an exchange.CloseWriter. A
+// refusal is an *exchange.Fault: nothing was sent then to whatever answers for the Service.
+func Call(ctx context.Context, up http.RoundTripper, space, site string, c ServiceCall) (io.ReadWriteCloser, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://parent/", nil)
+	if err != nil {
+		return nil, fmt.Errorf("make a call for a Service: %w", err)
+	}
+	req.Header = Request(exchange.Bytes(), space, site)
+	req.Header.Set(headerAsk, askService)
+	req.Header.Set(headerService, c.String())
+	resp, err := up.RoundTrip(req)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	conn, upgraded := resp.Body.(io.ReadWriteCloser)
+	if resp.StatusCode == http.StatusSwitchingProtocols && upgraded {
+		return conn, nil
+	}
+	defer resp.Body.Close()
+	return nil, exchange.Refusal(resp)
+}
+
+// String is what names the call on the wire.
+func (c ServiceCall) String() string {
+	return c.Namespace + "/" + c.Service + "/" + c.UID + "/" + strconv.Itoa(int(c.Port))
+}
+
+// IsServiceCall reports whether a request that has arrived asks for a connection to a Service.
+func IsServiceCall(h http.Header) bool { return h.Get(headerAsk) == askService }
+
+// ReadServiceCall reads what a request asks for. The error wraps ErrRequest.
+func ReadServiceCall(r *http.Request) (c ServiceCall, err error) {
+	if len(r.Header[headerService]) != 1 || !isUpgrade(r.Header) {
+		return c, fmt.Errorf("%w: a call names one Service and upgrades its connection", ErrRequest)
+	}
+	text := r.Header[headerService][0]
+	parts := strings.Split(text, "/")
+	if len(parts) != 4 {
+		return c, fmt.Errorf("%w: Service %.80q", ErrRequest, text)
+	}
+	port, err := strconv.ParseUint(parts[3], 10, 16)
+	c = ServiceCall{parts[0], parts[1], parts[2], uint16(port)}
+	if err != nil || port == 0 || !nameForm.MatchString(c.Namespace) || !nameForm.MatchString(c.Service) ||
+		!uidForm.MatchString(c.UID) || c.String() != text {
+		return ServiceCall{}, fmt.Errorf("%w: Service %.80q", ErrRequest, text)
+	}
+	return c, nil
+}
+
+// AnswerServiceCall passes bytes between whoever calls and a connection, which it closes, until both have
+// ended or the request's context has.
+func AnswerServiceCall(w http.ResponseWriter, r *http.Request, conn io.ReadWriteCloser) error {
+	defer conn.Close()
+	caller, buffered, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return fmt.Errorf("take over the connection of a call: %w", err)
+	}
+	defer caller.Close()
+	var head bytes.Buffer
+	head.WriteString("HTTP/1.1 101 Switching Protocols\r\n")
+	_ = exchange.Bytes().Write(&head) // a buffer takes everything
+	head.WriteString("\r\n")
+	if _, err := caller.Write(head.Bytes()); err != nil {
+		return fmt.Errorf("answer a call: %w", err)
+	}
+	stop := context.AfterFunc(r.Context(), func() {
+		caller.Close()
+		conn.Close()
+	})
+	defer stop()
+	// The server's own reader would end the request's context with the caller's half.
+	first, _ := buffered.Reader.Peek(buffered.Reader.Buffered()) // which is there
+	exchange.Pass(called{caller, io.MultiReader(bytes.NewReader(first), caller)}, conn)
+	return nil
+}
+
+// called is the connection of whoever calls, of which something may have been read already.
+type called struct {
+	net.Conn
+	r io.Reader
+}
+
+// Read implements io.Reader.
+func (c called) Read(p []byte) (int, error) { return c.r.Read(p) }
+
+// CloseWrite implements exchange.CloseWriter.
+func (c called) CloseWrite() error {
+	if half, can := c.Conn.(exchange.CloseWriter); can {
+		return half.CloseWrite()
+	}
+	return http.ErrNotSupported
+}
