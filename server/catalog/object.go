@@ -39,7 +39,8 @@ type Object struct {
 	Note       *Set   // the annotation as last seen
 	Source     *Group // whose wish it is for; nil for kinds that follow others
 	With       *Unit  // the unit of its stamp; nil for one that was never placed
-	On         *Set   // whose feeds have it
+	On         *Set   // where it is
+	Named      *Set   // targets that have it for its name, see NamedAt
 	Work       *Work
 	Ties       *Ties
 	Epoch      uint32
@@ -54,6 +55,7 @@ type Object struct {
 	Paused     bool      // see placement.Paused
 	once       bool      // it must not run twice, or of a claim: workloads must not for its sake
 	Stays      bool      // a definition that is on no target, nor are its custom resources
+	Reaches    bool      // see placement.Reaches
 	Retired    bool      // it is gone from the space, and targets have it by their release, see rolled
 	// dependents: its deletion leaves what it owns, here and on the targets. ParentKeeps: the parent
 	// says with skerry.dev/sync that it stays where it is no longer placed. keeps: so it does where

@@ -43,8 +43,10 @@ type Space struct {
 	Borrows     map[string]string   // group -> the space whose definitions of it serve this one
 	LentTo      map[*Space]struct{} // the spaces that borrow of this one
 	Here        map[*Set]int
-	Uses        map[*Set]int // of here what has the definitions of the space follow it
-	Kept        *Set         // as of a namespace
+	Uses        map[*Set]int         // of here what has the definitions of the space follow it
+	Runs        map[*Set]int         // objects that run pods, per set of targets
+	Reaching    map[*Object]struct{} // Services that reach all of the space
+	Kept        *Set                 // as of a namespace
 	Rights      Rights
 }
 
@@ -63,6 +65,8 @@ func (c *Catalog) SpaceOf(name string) *Space {
 			LentTo:      map[*Space]struct{}{},
 			Here:        map[*Set]int{},
 			Uses:        map[*Set]int{},
+			Runs:        map[*Set]int{},
+			Reaching:    map[*Object]struct{}{},
 		}
 		s.Cluster = &Namespace{Space: s, Objects: map[objectID]*Object{}, Here: map[*Set]int{}}
 		c.Spaces[name] = s

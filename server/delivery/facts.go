@@ -67,7 +67,8 @@ type question struct {
 	volume bool   // it may have one
 	ends   bool   // it runs once to its end
 	paused bool
-	served bool // it is a Service, or one selects its pods
+	served bool         // it is a Service, or one selects its pods
+	named  *catalog.Set // targets that have it for its name alone
 	// entries are the Services and Ingresses by which others reach it, none where nothing is replaced.
 	entries []store.Key
 	// scaling: it is yet to be sent with the replicas that it is to have.
@@ -81,7 +82,7 @@ func (d *Delivery) question(o *catalog.Object) question {
 	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o),
 		single: o.KeptSingle(), last: o.MovesLast(),
 		volume: o.Kind.Resource == "persistentvolumeclaims" || o.Work != nil && o.Work.Templates,
-		served: o.Served(), ends: o.Ends && o.Hook == nil, paused: o.Paused,
+		served: o.Served(), named: o.Named, ends: o.Ends && o.Hook == nil, paused: o.Paused,
 		scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
 }
 
@@ -266,7 +267,7 @@ func (d *Delivery) ask(l *look) {
 		for _, q := range l.asked {
 			demand, has := q.on(name)
 			p, ok := d.cfg.Progress(name, q.key)
-			reported := ok && p.UID == demand.UID
+			reported := ok && p.UID == demand.UID && !q.named.Has(name)
 			if !has && !reported {
 				continue
 			}
@@ -375,7 +376,7 @@ func (a *answers) Word(t binding.TargetID, object int) binding.Word {
 	switch reported := ok && (p.UID == demand.UID || off && p.UID == q.demand.UID); {
 	case q.unsent != "" && !off:
 		return binding.Unavailable
-	case !reported:
+	case !reported, q.named.Has(name):
 		return binding.NoWord
 	}
 	why := p.Arrived(demand)

@@ -23,6 +23,7 @@ func (s *step) open(t *catalog.Target, now catalog.Opened) {
 	}
 	for _, sp := range s.d.catalog.Spaces {
 		s.settleRights(sp.Cluster)
+		s.settleReaching(sp)
 		for _, n := range sp.Namespaces {
 			s.settleRights(n)
 		}

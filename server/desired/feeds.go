@@ -75,7 +75,7 @@ func (d *State) Rest() { d.bodies.clear() }
 // fill puts everything that is already recorded for a target into its new feed.
 func (s *step) fill(name string) {
 	s.d.catalog.EachObject(func(o *catalog.Object) {
-		if o.On.Has(name) {
+		if o.HasAt(name) {
 			s.changes[name] = append(s.changes[name], s.d.catalog.Change(o, name))
 		}
 	})
@@ -117,7 +117,7 @@ var errBehind = errors.New("the API is behind the catalog")
 func (d *State) bodyNow(ctx context.Context, k store.Key) ([]byte, int64, error) {
 	d.catalog.RLock()
 	o := d.catalog.Find(k)
-	nowhere := o == nil || o.On == nil
+	nowhere := o == nil || o.On == nil && o.Named == nil
 	d.catalog.RUnlock()
 	if nowhere {
 		return nil, 0, store.ErrGone

@@ -175,6 +175,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	s.d.saysOfConditions(o, r.conditions)
 	touched := append(s.connect(o, r), d.catalog.Tie(o, r.follows, r.pods, r.runs)...)
 	o.Ends, o.Paused = r.ends, r.paused
+	reaches(o, r.reaches)
 	o.ReadOnce(w.Key, w.Object)
 	ended := r.finished && !o.Finished
 	if o.Finished = r.finished; o.Finished {

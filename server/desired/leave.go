@@ -5,11 +5,11 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// leave makes the tombstones of an object for the targets that it is on and next has not. kept tells
+// leave makes the tombstones of an object for the targets whose feeds have it and next has not. kept tells
 // whether it stays there, intended whether a target need not ask about them. A deletion in the space
 // is a deletion everywhere; being placed elsewhere is what a policy may turn into being let go.
 func (s *step) leave(o *catalog.Object, next *catalog.Set) (kept, intended bool) {
-	left := s.d.catalog.Sets.Minus(o.On, next)
+	left := s.d.catalog.Sets.Minus(s.d.catalog.Feeds(o), next)
 	if left == nil {
 		return false, false
 	}
@@ -19,13 +19,15 @@ func (s *step) leave(o *catalog.Object, next *catalog.Set) (kept, intended bool)
 		how = store.RemoveKeepDependents
 	case o.Present && !o.Leaving && (o.Keeps || s.d.catalog.KeepsPlace(o)):
 		how, kept = store.RemoveOrphan, true
-		s.keep(o, left)
+		s.keep(o, s.d.catalog.Sets.Minus(left, o.Named))
 	}
 	intended = next == nil && (s.d.catalog.Intended(o.Key()) || s.d.catalog.WasAsked(o) || o.Goes || s.d.catalog.Stays(o))
 	for _, t := range left.List() {
 		s.d.Doubts.Drop(t, o.Key())
 		as := how
 		switch {
+		case o.Named.Has(t):
+			as = store.RemoveDelete // nothing of it is there but its name
 		case how != store.RemoveDelete:
 		case s.leavesData(o, t):
 			as = store.RemoveOrphan

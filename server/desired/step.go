@@ -2,6 +2,7 @@ package desired
 
 import (
 	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
@@ -44,6 +45,7 @@ func (s *step) finish() {
 			s.settleCustomizers(sp)
 			s.settleUpsyncs(sp)
 			s.settleRights(sp.Cluster)
+			s.settleReaching(sp)
 		}
 	}
 	s.empty()
@@ -81,21 +83,24 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 		next = s.d.catalog.Sets.Both(o.On, next)
 	}
 	s.d.charge(o, next)
-	if next == o.On && !changed {
+	named := s.d.catalog.NamedAt(o, next)
+	if next == o.On && named == o.Named && !changed {
 		return false, false
 	}
 	s.d.toldContent(o)
 	joins := next != o.On && !s.first
-	for _, t := range next.List() {
-		if changed || !o.On.Has(t) {
+	feeds := s.d.catalog.Sets.Union(next, named)
+	for _, t := range feeds.List() {
+		if changed || !o.HasAt(t) {
 			s.changes[t] = append(s.changes[t], s.d.catalog.Change(o, t))
 		}
-		if joins && t != s.renamedTo && !o.On.Has(t) && s.d.Shows(t, o) {
+		if joins && next.Has(t) && t != s.renamedTo && !o.HasAt(t) && s.d.Shows(t, o) {
 			s.d.Doubts.add(t, o.Key(), s.revision)
 		}
 	}
-	kept, intended = s.leave(o, next)
-	if next == o.On {
+	kept, intended = s.leave(o, feeds)
+	s.framed(o, feeds)
+	if o.Named = named; next == o.On {
 		return kept, intended
 	}
 	s.footprint(o, next)
@@ -111,15 +116,23 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 	return kept, intended
 }
 
-// footprint counts objects per namespace and per space, by where they are.
+// framed counts objects per namespace, by whose feeds have them: the Namespace goes there, too.
+func (s *step) framed(o *catalog.Object, feeds *catalog.Set) {
+	if o.Namespace.Name == "" || o.Kind.Order == store.ClassRule || o.Rights() {
+		return
+	}
+	if shift(o.Namespace.Here, s.d.catalog.Feeds(o), feeds) {
+		s.spaced[o.Namespace] = struct{}{}
+	}
+}
+
+// footprint counts objects per space, by where they are.
 func (s *step) footprint(o *catalog.Object, next *catalog.Set) {
 	if o.Kind.Order == store.ClassCRD || o.Kind.Order == store.ClassRule || o.Rights() {
 		return
 	}
-	if o.Namespace.Name != "" {
-		if shift(o.Namespace.Here, o.On, next) {
-			s.spaced[o.Namespace] = struct{}{}
-		}
+	if placement.RunsPods(o.Key()) && shift(o.Namespace.Space.Runs, o.On, next) {
+		s.spaces[o.Namespace.Space] = struct{}{}
 	}
 	if shift(o.Namespace.Space.Here, o.On, next) {
 		s.spaces[o.Namespace.Space] = struct{}{}
@@ -131,6 +144,9 @@ func (s *step) footprint(o *catalog.Object, next *catalog.Set) {
 
 // shift moves one object from one set to another and tells whether a set came or went.
 func shift(here map[*catalog.Set]int, from, to *catalog.Set) bool {
+	if from == to {
+		return false
+	}
 	crossed := false
 	if from != nil {
 		here[from]--

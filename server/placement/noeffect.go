@@ -53,12 +53,15 @@ func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
 	if message := webhooksOfBorn(k, obj); message != "" {
 		return OnlyInSpace, message
 	}
+	if message := reachEffect(k, obj); message != "" {
+		return NoReach, message
+	}
 	namespace := k.Namespace
 	if k.Class() == store.ClassNamespace {
 		namespace = k.Name
 	}
 	switch {
-	case k.Space == v1alpha1.RootSpace && runsPods(k):
+	case k.Space == v1alpha1.RootSpace && RunsPods(k):
 		return NeverPlaced, "the root space places nothing: this is stored and runs nowhere; " +
 			"apply it in a space of its own (skerry space create NAME)"
 	case k.Space == v1alpha1.RootSpace:
@@ -91,7 +94,7 @@ func limitsPods(quota map[string]any) bool {
 
 // NoEffectOfContent reports whether NoEffect looks at more of objects like this than their annotations.
 func NoEffectOfContent(k store.Key) bool {
-	return k.Group == "" && k.Resource == "secrets" || mayBeInert(k.Group, k.Resource)
+	return k.Group == "" && k.Resource == "secrets" || isService(k) || mayBeInert(k.Group, k.Resource)
 }
 
 // acts reports whether a kind does anything by itself at a target. ConfigMaps and Secrets are often
@@ -105,9 +108,10 @@ func acts(k store.Key) bool {
 }
 
 // OwnsPods reports whether objects of a kind own the Pods that they run, or what owns those.
-func OwnsPods(k store.Key) bool { return runsPods(k) && len(podPaths[k.Group+"/"+k.Resource]) > 0 }
+func OwnsPods(k store.Key) bool { return RunsPods(k) && len(podPaths[k.Group+"/"+k.Resource]) > 0 }
 
-func runsPods(k store.Key) bool {
+// RunsPods reports whether objects of a kind run Pods.
+func RunsPods(k store.Key) bool {
 	_, runs := podPaths[k.Group+"/"+k.Resource]
 	return runs
 }

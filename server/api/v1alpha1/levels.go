@@ -11,7 +11,7 @@ import (
 // root: root's Placement eu-only is root.eu-only there. Nobody else makes a Placement of such a name.
 const PolicyPrefix = "root."
 
-// Annotations of Placements of root, and of StatefulSets.
+// Annotations of Placements of root, of StatefulSets and of Services.
 const (
 	// AnnotationPolicy stands on a Placement that the center keeps in a space: the UID and the
 	// generation of the Placement of root that it was made of, as UID/GENERATION.
@@ -25,6 +25,12 @@ const (
 	// many each target has, as a JSON object of integers by the name of the SyncTarget. A target that
 	// is not in it has none.
 	AnnotationShares = "skerry.dev/shares"
+
+	// AnnotationReach on a Service, as ReachSpace, has its name answer at each target where its space runs
+	// Pods: where none of its own Pods is ready, connections go to a target that has one.
+	AnnotationReach = "skerry.dev/reach"
+	// ReachSpace is the value of AnnotationReach.
+	ReachSpace = "Space"
 )
 
 // IsPolicy reports whether a Placement of a space, by its name, is kept for one of root.

@@ -1,0 +1,28 @@
+package catalog
+
+// A Service that reaches its space (skerry.dev/reach: Space) is also at the targets where its space runs pods
+// and where the Service itself is not: there its name leads to the targets where it is (agent/services). Such
+// a target is no place of it. No record has it, no status is read of it, and no move waits for it: nothing
+// runs there.
+
+// Feeds are the targets whose feeds have an object: where it is, and where its name is.
+func (c *Catalog) Feeds(o *Object) *Set { return c.Sets.Union(o.On, o.Named) }
+
+// HasAt reports whether the feed of a target has an object.
+func (o *Object) HasAt(target string) bool { return o.On.Has(target) || o.Named.Has(target) }
+
+// NamedAt is where the name of an object is to be that is on a set of targets: while it is on none, between two
+// places, the name is wherever it was. A relay chooses among its own
+// children, which know nothing of its siblings. The lock must be held.
+func (c *Catalog) NamedAt(o *Object, on *Set) *Set {
+	if !o.Reaches || !o.Present || o.Leaving || o.Retired || o.Source == nil {
+		return nil
+	}
+	var out []string
+	for _, name := range c.Sets.Minus(c.everywhere(nil, o.Namespace.Space.Runs), on).List() {
+		if t := c.Targets[name]; t != nil && !t.Emptied && !t.Opened.relay {
+			out = append(out, name)
+		}
+	}
+	return c.Sets.Of(out)
+}

@@ -1,0 +1,31 @@
+package delivery
+
+import (
+	"math/rand/v2"
+
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/store"
+)
+
+// Serving returns the targets where the Service of a key and UID is, besides one that asks, in no order. It is
+// false where that one has neither the Service nor its name.
+func (d *Delivery) Serving(target string, k store.Key, uid string) (at []string, has bool) {
+	d.catalog.RLock()
+	defer d.catalog.RUnlock()
+	o := d.catalog.Find(k)
+	if o == nil || !o.Present || o.UID != uid || !o.Reaches || !o.HasAt(target) {
+		return nil, false
+	}
+	return others(o.On, target), true
+}
+
+// others are the targets of a set but one, shuffled.
+func others(on *catalog.Set, one string) (out []string) {
+	for _, name := range on.List() {
+		if name != one {
+			out = append(out, name)
+		}
+	}
+	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
+	return out
+}

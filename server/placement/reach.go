@@ -1,0 +1,65 @@
+package placement
+
+import (
+	"fmt"
+	"strings"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/store"
+)
+
+// NoReach is the reason of a Service, or of ports of one, that answers only at the targets where it is.
+const NoReach = "NoReach"
+
+// Reaches reports whether a Service answers wherever its space runs Pods: it says so, has an address of its
+// own, and selects its Pods.
+func Reaches(k store.Key, obj map[string]any) bool {
+	return isService(k) && says(obj) == v1alpha1.ReachSpace && unreached(obj) == ""
+}
+
+func isService(k store.Key) bool { return k.Group == "" && k.Resource == "services" }
+
+func says(obj map[string]any) any {
+	return fields.Map(obj, "metadata", "annotations")[v1alpha1.AnnotationReach]
+}
+
+// unreached says why a Service cannot answer where none of its Pods are, empty for one that can.
+func unreached(obj map[string]any) string {
+	spec := fields.Map(obj, "spec")
+	switch {
+	case fields.String(spec, "type") == "ExternalName":
+		return "its type is ExternalName, which is a name of somewhere else"
+	case fields.String(spec, "clusterIP") == "None":
+		return "it is headless (clusterIP: None), so its name leads to Pods, which no other site reaches"
+	case len(fields.Map(spec, "selector")) == 0:
+		return "it has no selector, so nobody knows what would answer"
+	}
+	return ""
+}
+
+// reachEffect says what of a Service that is to answer everywhere does not.
+func reachEffect(k store.Key, obj map[string]any) string {
+	if !isService(k) || says(obj) == nil {
+		return ""
+	}
+	name := v1alpha1.AnnotationReach
+	if says(obj) != v1alpha1.ReachSpace {
+		return fmt.Sprintf("annotation %s: %.80q means nothing; write %s for a Service that answers wherever its space "+
+			"runs Pods, or leave it out", name, fmt.Sprint(says(obj)), v1alpha1.ReachSpace)
+	}
+	if why := unreached(obj); why != "" {
+		return fmt.Sprintf("annotation %s has no effect: %s", name, why)
+	}
+	var other []string
+	for port := range fields.Maps(obj, "spec", "ports") {
+		if protocol := fields.String(port, "protocol"); protocol != "" && protocol != "TCP" {
+			other = append(other, fmt.Sprintf("%v/%s", port["port"], protocol))
+		}
+	}
+	if len(other) > 0 {
+		return fmt.Sprintf("annotation %s has no effect on ports %s, which answer only where Pods of the Service are: "+
+			"between sites there is TCP", name, strings.Join(other, ", "))
+	}
+	return ""
+}

@@ -1,0 +1,47 @@
+package placement
+
+import (
+	"strings"
+	"testing"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/store"
+)
+
+func TestReaches(t *testing.T) {
+	type m = map[string]any
+	key := store.Key{Space: "shop", Resource: "services", Namespace: "app", Name: "web"}
+	service := func(reach string, spec m) m {
+		notes := m{}
+		if reach != "" {
+			notes[v1alpha1.AnnotationReach] = reach
+		}
+		return m{"metadata": m{"annotations": notes}, "spec": spec}
+	}
+	selects := m{"app": "web"}
+	for name, c := range map[string]struct {
+		key     store.Key
+		obj     m
+		reaches bool
+		says    string
+	}{
+		"without the annotation": {key, service("", m{"selector": selects}), false, ""},
+		"with it":                {key, service("Space", m{"selector": selects, "ports": []any{m{"port": 80}}}), true, ""},
+		"another value":          {key, service("space", m{"selector": selects}), false, `"space" means nothing; write Space`},
+		"headless":               {key, service("Space", m{"selector": selects, "clusterIP": "None"}), false, "headless"},
+		"another name":           {key, service("Space", m{"type": "ExternalName", "selector": selects}), false, "ExternalName"},
+		"without a selector":     {key, service("Space", m{}), false, "no selector"},
+		"a UDP port beside": {key, service("Space", m{"selector": selects, "ports": []any{m{"port": int64(80)},
+			m{"port": int64(53), "protocol": "UDP"}}}), true, "ports 53/UDP"},
+		"no Service": {store.Key{Space: "shop", Resource: "configmaps", Namespace: "app", Name: "web"},
+			service("Space", m{"selector": selects}), false, ""},
+	} {
+		if got := Reaches(c.key, c.obj); got != c.reaches {
+			t.Errorf("%s: %v", name, got)
+		}
+		reason, says := NoEffect(c.key, c.obj)
+		if (says == "") != (c.says == "") || !strings.Contains(says, c.says) || (reason == NoReach) != (c.says != "") {
+			t.Errorf("%s: %s %q", name, reason, says)
+		}
+	}
+}
