@@ -37,6 +37,7 @@ import (
 	"skerry.dev/skerry/server/policies"
 	"skerry.dev/skerry/server/progress"
 	"skerry.dev/skerry/server/replicas"
+	"skerry.dev/skerry/server/services"
 	"skerry.dev/skerry/server/sessions"
 	"skerry.dev/skerry/server/space"
 	"skerry.dev/skerry/server/streams"
@@ -331,6 +332,8 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		return err
 	}
 	s.gateway = gateway.New(gateway.Config{API: s.api, Runs: s.delivery.RunsAs, Parent: s.cfg.Parent,
+		Services: services.New(services.Config{Serving: s.delivery.Serving, Sites: s.sites, RTT: s.sessions.RTT,
+			Log: s.cfg.Log.With("part", "services")}),
 		Log: s.cfg.Log.With("part", "gateway")})
 	s.spaces = space.New(space.Config{Set: set, Loopback: s.asLeader, Open: s.api.Loopback, Lead: s.lead.Won(),
 		Content: s.api, Log: s.cfg.Log.With("part", "space"),

@@ -1,5 +1,5 @@
 // Package gateway answers what sites ask on behalf of their pods: requests for the API of a space,
-// and tokens for them (tunnel/upward).
+// tokens for them, and connections to Services that are elsewhere (tunnel/upward).
 //
 //		g := gateway.New(gateway.Config{API: api, Runs: delivery.RunsAs})
 //		sessions.Config{Streams: g.For}
@@ -43,6 +43,10 @@ type Config struct {
 	// Runs reports whether a target has a workload whose pods use the API of their space as a
 	// ServiceAccount: of a space of this center, or of its parent.
 	Runs func(target, space, namespace, account string) (here, above bool)
+	// Services answers calls for Services of spaces.
+	Services interface {
+		Serve(w http.ResponseWriter, r *http.Request, target, space string)
+	}
 	// Parent opens streams to the parent of a relay; nil where there is none.
 	Parent upward.Opener
 	Log    *slog.Logger
@@ -88,7 +92,9 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, target string) {
 	case err != nil:
 		upward.WriteFault(w, exchange.FaultOf(&exchange.Fault{Code: http.StatusBadRequest, Reason: "BadRequest",
 			Message: err.Error()}))
-	case upward.IsTokenRequest(r.Header):
+	case upward.IsServiceCall(r.Header):
+		g.Services.Serve(w, r, target, space)
+	case upward.IsTokenRequest(r.Header): // which forgets what was asked
 		g.token(w, r, target, space, site)
 	case g.up == nil, g.API.Issued(bearer(r.Header)):
 		g.API.FromSite(space, site).ServeHTTP(w, r)

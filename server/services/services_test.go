@@ -1,0 +1,155 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest/leak"
+	"skerry.dev/skerry/tunnel/exchange"
+	"skerry.dev/skerry/tunnel/tunneltest"
+	"skerry.dev/skerry/tunnel/upward"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// world is what a center knows: where Services are, and what the sites answer.
+type world struct {
+	mu     sync.Mutex
+	at     []string // where the Service web is
+	rtt    map[string]time.Duration
+	answer map[string]error // of a site; nil greets
+	slow   map[string]bool  // sites that do not answer
+	asked  []string
+}
+
+var errBusy = &exchange.Fault{Code: http.StatusTooManyRequests, Message: "busy"}
+
+func (w *world) serving(target string, k store.Key, uid string) ([]string, bool) {
+	if k != (store.Key{Space: "shop", Resource: "services", Namespace: "app", Name: "web"}) || uid != "u-1" {
+		return nil, false
+	}
+	return slices.DeleteFunc(slices.Clone(w.at), func(t string) bool { return t == target }), true
+}
+
+func (w *world) Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
+	w.mu.Lock()
+	w.asked = append(w.asked, target)
+	err, slow := w.answer[target], w.slow[target]
+	w.mu.Unlock()
+	if slow {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	if wrong := r.Check(); wrong != nil {
+		return nil, wrong
+	}
+	switch {
+	case errors.Is(err, errBusy):
+		return errBusy.Response(), nil
+	case err != nil:
+		return nil, err
+	}
+	here, there := net.Pipe()
+	go func() {
+		_, _ = fmt.Fprintf(there, "%s of %s, port %s", r.Pod, target, r.Query.Get(exchange.OptionPort))
+		there.Close()
+	}()
+	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Header: exchange.Bytes(), Body: here}, nil
+}
+
+func (w *world) services() *Services {
+	return New(Config{Serving: w.serving, Sites: w, Log: slog.New(slog.DiscardHandler),
+		RTT: func(t string) (time.Duration, bool) { d, known := w.rtt[t]; return d, known }})
+}
+
+var call = upward.ServiceCall{Namespace: "app", Service: "web", UID: "u-1", Port: 80}
+
+// ask calls a Service from paris.
+func (w *world) ask(t *testing.T, c upward.ServiceCall) (string, error) {
+	t.Helper()
+	s := w.services()
+	up := upward.NewTransport(tunneltest.ServeStreams(t, upward.Server{Handler: http.HandlerFunc(
+		func(w http.ResponseWriter, r *http.Request) {
+			space, _, err := upward.Arrived(r.Header, "paris")
+			if err != nil {
+				t.Error(err)
+			}
+			s.Serve(w, r, "paris", space)
+		})}))
+	t.Cleanup(up.CloseIdleConnections)
+	conn, err := upward.Call(t.Context(), up, "shop", "", c)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	text, err := io.ReadAll(conn)
+	return string(text), err
+}
+
+// The nearest site is asked first, and the next one where that has no ready Pod, has too much to do, or is away.
+// The site that calls is none of them.
+func TestTheNearestSiteThatAnswers(t *testing.T) {
+	away := &exchange.Fault{Code: http.StatusServiceUnavailable, Message: "away"}
+	for name, c := range map[string]struct {
+		answer map[string]error
+		want   string
+		asked  []string
+	}{
+		"the nearest":  {nil, "web of oslo, port 80", []string{"oslo"}},
+		"away":         {map[string]error{"oslo": away}, "web of rome, port 80", []string{"oslo", "rome"}},
+		"busy":         {map[string]error{"oslo": errBusy, "rome": away}, "web of bern, port 80", []string{"oslo", "rome", "bern"}},
+		"none of them": {map[string]error{"oslo": away, "rome": away, "bern": away}, "", []string{"oslo", "rome", "bern"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{at: []string{"bern", "paris", "rome", "oslo"}, answer: c.answer,
+				rtt: map[string]time.Duration{"rome": 2 * time.Millisecond, "oslo": time.Millisecond, "paris": 0}}
+			text, err := w.ask(t, call)
+			if text != c.want || (err == nil) != (c.want != "") || !slices.Equal(w.asked, c.asked) {
+				t.Errorf("%q, %v, asked %v", text, err, w.asked)
+			}
+			if err != nil && exchange.FaultOf(err).Code != http.StatusServiceUnavailable {
+				t.Errorf("refused with %v", err)
+			}
+		})
+	}
+}
+
+// A site gets nothing of a Service that it has not, and a Service that is nowhere else says so.
+func TestACallIsRefused(t *testing.T) {
+	w := &world{at: []string{"paris"}}
+	if _, err := w.ask(t, call); exchange.FaultOf(err).Code != http.StatusServiceUnavailable {
+		t.Errorf("nowhere else: %v", err)
+	}
+	other := call
+	other.UID = "u-2"
+	if _, err := w.ask(t, other); exchange.FaultOf(err).Code != http.StatusForbidden || len(w.asked) > 0 {
+		t.Errorf("another Service: %v, asked %v", err, w.asked)
+	}
+	other.Namespace = "../x"
+	if _, err := w.ask(t, other); exchange.FaultOf(err).Code != http.StatusBadRequest {
+		t.Errorf("no name: %v", err)
+	}
+}
+
+// Sites that do not answer keep nobody waiting for longer than patience.
+func TestPatience(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{at: []string{"oslo", "rome"}, slow: map[string]bool{"oslo": true, "rome": true}}
+		began := time.Now()
+		_, _, err := w.services().connect(t.Context(), "paris", "shop", call)
+		if took := time.Since(began); err == nil || took != patience || len(w.asked) != 1 {
+			t.Errorf("%v after %s, asked %v", err, took, w.asked)
+		}
+	})
+}
