@@ -22,6 +22,7 @@ func (a *agent) streams() tunnel.StreamHandler {
 	case !a.Config.Relay:
 		cfg.Backend, cfg.Allow = &streams.Site{
 			Client: a.clients.For,
+			Pods:   a.observer,
 			As:     a.applier.Acting,
 			There:  a.inventory.There,
 			MayDebug: func(space string, spec, containers []byte) error {

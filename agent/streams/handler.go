@@ -20,8 +20,8 @@ type Pods interface {
 	// Placed reports whether the target has the object k with this UID, and it is a Pod that was
 	// placed there from the space of k, or belongs to an object that was.
 	Placed(k store.Key, uid string) bool
-	// Delivered returns the UID at the target of a Pod that was itself placed and whose source has
-	// the UID origin, and "" where there is none.
+	// Delivered returns the UID at the target of a Pod or a Service that was itself placed and whose
+	// source has the UID origin, and "" where there is none.
 	Delivered(k store.Key, origin string) string
 }
 
@@ -95,7 +95,11 @@ func (h *Handler) ServeStream(ctx context.Context, stream tunnel.Stream) {
 		h.Log.Warn("the parent sent no request for a pod", "err", err)
 		return
 	}
-	h.Log.Info("stream ended",
+	level := slog.LevelInfo
+	if asked.Resource == exchange.Services {
+		level = slog.LevelDebug
+	}
+	h.Log.Log(ctx, level, "stream ended",
 		"verb", asked.Verb, "space", asked.Space, "path", path(asked), "user", asked.User,
 		"code", code, "duration", time.Since(began).Round(time.Millisecond))
 }
@@ -121,7 +125,7 @@ func (h *Handler) answer(ctx context.Context, r *exchange.Request) (*http.Respon
 			return nil, missing(r)
 		}
 	}
-	if !h.Pods.Placed(k, at.UID) {
+	if r.Resource != exchange.Services && !h.Pods.Placed(k, at.UID) {
 		return nil, missing(r)
 	}
 	return h.Backend.Answer(ctx, &at)
@@ -164,8 +168,8 @@ func (h *Handler) audit(r *exchange.Request, at time.Time, code int, err error) 
 	if h.Audit == nil {
 		return
 	}
-	if r.Query.Has(exchange.OptionDocument) {
-		return // it has no objects
+	if r.Query.Has(exchange.OptionDocument) || r.Resource == exchange.Services && err == nil {
+		return // it has no objects, or is one of the many connections that an application makes
 	}
 	w := target.Written{
 		At:        at,

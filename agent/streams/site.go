@@ -25,9 +25,13 @@ type Site struct {
 	// MayDebug refuses containers that a space adds to a Pod with this spec; nil leaves that to the
 	// cluster.
 	MayDebug func(space string, spec, containers []byte) error
+	// Pods are those of the spaces.
+	Pods Pods
 	// Ahead returns a connection whose output is read before the link takes it, for commands: what
 	// the site's API has not been read of when they end is lost. Nil reads at the speed of the link.
 	Ahead func(io.ReadWriteCloser) io.ReadWriteCloser
+
+	way way
 }
 
 var namespaces = target.Resource{Version: "v1", Plural: "namespaces"}
@@ -68,7 +72,10 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 	case err != nil:
 		return nil, unreachable(err)
 	}
-	if r.Verb == exchange.Connect {
+	switch {
+	case r.Resource == exchange.Services:
+		return s.serve(ctx, c, r, live)
+	case r.Verb == exchange.Connect:
 		return s.connect(ctx, c, r, live)
 	}
 	if r.Verb == exchange.Debug && s.MayDebug != nil {

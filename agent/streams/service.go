@@ -1,0 +1,213 @@
+package streams
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"strconv"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// A Service of a space is called from another site: the agent takes one of its ready Pods, as the cluster's
+// own EndpointSlices have them. What the agent itself has put into slices is no Pod: there is no second hop.
+
+// mostTried is how many Pods of a Service are tried for one connection.
+const mostTried = 3
+
+// directTime is how long a Pod may take to accept a connection.
+const directTime = 2 * time.Second
+
+var endpointSlices = target.Resource{Group: "discovery.k8s.io", Version: "v1", Plural: "endpointslices"}
+
+// serve connects to a ready Pod of a Service.
+func (s *Site) serve(
+	ctx context.Context,
+	c *target.Client,
+	r *exchange.Request,
+	live *target.Object,
+) (*http.Response, error) {
+	var spec serviceSpec
+	if err := json.Unmarshal(live.Spec, &spec); err != nil {
+		return nil, unreachable(fmt.Errorf("service %s cannot be read: %w", r.Pod, err))
+	}
+	name, known := spec.portName(r.Query.Get(exchange.OptionPort))
+	if !known || len(spec.Selector) == 0 {
+		return nil, unserved(r, "it has no such TCP port, or no selector")
+	}
+	backends, err := backendsOf(ctx, c, live, name)
+	if err != nil {
+		return nil, unreachable(err)
+	}
+	rand.Shuffle(len(backends), func(i, j int) { backends[i], backends[j] = backends[j], backends[i] })
+	why := "none of its pods is ready here"
+	for _, b := range backends[:min(len(backends), mostTried)] {
+		resp, err := s.call(ctx, c, r, live.Metadata.Namespace, b)
+		if err == nil {
+			return resp, nil
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		why = err.Error()
+	}
+	return nil, unserved(r, why)
+}
+
+func unserved(r *exchange.Request, why string) error {
+	return &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: 1,
+		Message: fmt.Sprintf("service %s/%s, port %s: %s", r.Namespace, r.Pod, r.Query.Get(exchange.OptionPort), why)}
+}
+
+type serviceSpec struct {
+	Selector map[string]string
+	Ports    []struct {
+		Name, Protocol string
+		Port           int
+	}
+}
+
+// portName is the name of the TCP port with a number, by which slices know it.
+func (s *serviceSpec) portName(number string) (string, bool) {
+	for _, p := range s.Ports {
+		if strconv.Itoa(p.Port) == number && (p.Protocol == "" || p.Protocol == "TCP") {
+			return p.Name, true
+		}
+	}
+	return "", false
+}
+
+// backend is a port of a ready Pod of a Service.
+type backend struct {
+	address, pod, uid string
+	port              int
+}
+
+// backendsOf lists what answers for a port of a Service.
+func backendsOf(ctx context.Context, c *target.Client, service *target.Object, port string) (out []backend, err error) {
+	l := target.Listing{Resource: endpointSlices, Namespace: service.Metadata.Namespace,
+		LabelSelector: "kubernetes.io/service-name=" + service.Metadata.Name}
+	_, err = c.List(ctx, l, func(o *target.Object) error {
+		if o.ControllerUID() == service.Metadata.UID {
+			out = append(out, backendsIn(o, port)...)
+		}
+		return nil
+	})
+	return out, err
+}
+
+// backendsIn reads a slice. One that cannot be understood has none.
+func backendsIn(o *target.Object, port string) (out []backend) {
+	var endpoints []struct {
+		Addresses  []string
+		Conditions struct{ Ready *bool }
+		TargetRef  *struct{ Kind, Name, UID string }
+	}
+	var ports []struct {
+		Name *string
+		Port *int
+	}
+	if json.Unmarshal(o.Endpoints, &endpoints) != nil || json.Unmarshal(o.Ports, &ports) != nil {
+		return nil
+	}
+	for _, p := range ports {
+		if p.Port == nil || p.Name == nil && port != "" || p.Name != nil && *p.Name != port {
+			continue
+		}
+		for _, e := range endpoints {
+			ready := e.Conditions.Ready == nil || *e.Conditions.Ready
+			if ready && len(e.Addresses) > 0 && e.TargetRef != nil && e.TargetRef.Kind == "Pod" {
+				out = append(out, backend{e.Addresses[0], e.TargetRef.Name, e.TargetRef.UID, *p.Port})
+			}
+		}
+	}
+	return out
+}
+
+// call connects to one Pod, which has to be the space's: straight where the agent has a way into the network of
+// Pods, else through the API server. The Pod is looked at again once the connection stands, so that no byte
+// reaches another Pod that has got its address meanwhile.
+func (s *Site) call(
+	ctx context.Context,
+	c *target.Client,
+	r *exchange.Request,
+	namespace string,
+	b backend,
+) (*http.Response, error) {
+	of := *r
+	of.Pod, of.UID, of.Resource = b.pod, b.uid, ""
+	live, err := s.callablePod(ctx, c, &of, namespace, b)
+	if err != nil {
+		return nil, err
+	}
+	conn, err := s.way.dial(ctx, net.JoinHostPort(b.address, strconv.Itoa(b.port)))
+	if err != nil {
+		return nil, err
+	}
+	if conn != nil {
+		if _, err := s.callablePod(ctx, c, &of, namespace, b); err != nil {
+			conn.Close()
+			return nil, err
+		}
+		context.AfterFunc(ctx, func() { conn.Close() })
+		return &http.Response{StatusCode: http.StatusSwitchingProtocols, Header: exchange.Bytes(), Body: conn}, nil
+	}
+	of.Query = map[string][]string{exchange.OptionPort: {strconv.Itoa(b.port)}}
+	resp, err := s.connect(ctx, c, &of, live)
+	if err == nil && resp.StatusCode != http.StatusSwitchingProtocols {
+		defer resp.Body.Close()
+		return nil, exchange.Refusal(resp)
+	}
+	return resp, err
+}
+
+// callablePod reads the Pod of a backend, and returns an error unless it may be connected to.
+func (s *Site) callablePod(
+	ctx context.Context,
+	c *target.Client,
+	r *exchange.Request,
+	namespace string,
+	b backend,
+) (*target.Object, error) {
+	k := store.Key{Space: r.Space, Resource: "pods", Namespace: r.Namespace, Name: b.pod}
+	if !s.Pods.Placed(k, b.uid) {
+		return nil, missing(r)
+	}
+	live, err := c.Get(ctx, resourceOf(r), namespace, b.pod, false)
+	if err != nil {
+		return nil, err
+	}
+	var status struct{ PodIP string }
+	if live.Metadata.UID != b.uid || json.Unmarshal(live.Status, &status) != nil || status.PodIP != b.address {
+		return nil, missing(r)
+	}
+	return live, callable(r, live)
+}
+
+// way knows whether this machine has a way into the network of Pods.
+type way struct{ closed atomic.Int64 } // until when it has none, in Unix nanoseconds
+
+// noWay is for how long no way is looked for after there was none.
+const noWay = time.Minute
+
+// dial connects to a Pod. It returns nil where there is no way.
+func (w *way) dial(ctx context.Context, address string) (net.Conn, error) {
+	if time.Now().UnixNano() < w.closed.Load() {
+		return nil, nil
+	}
+	conn, err := (&net.Dialer{Timeout: directTime}).DialContext(ctx, "tcp", address)
+	if err == nil || ctx.Err() != nil || errors.Is(err, syscall.ECONNREFUSED) {
+		return conn, err // a Pod that refuses was reached
+	}
+	w.closed.Store(time.Now().Add(noWay).UnixNano())
+	return nil, nil
+}
