@@ -18,6 +18,7 @@ import (
 	"skerry.dev/skerry/agent/gateway"
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/observe"
+	"skerry.dev/skerry/agent/services"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/uplink"
 	"skerry.dev/skerry/agent/variants"
@@ -170,16 +171,18 @@ type agent struct {
 	cache      cacheState
 	clock      *enroll.Clock
 	figures    *figures
-	gateway    *gateway.Gateway // nil for a relay
-	// gatewayMetrics are nil for a relay.
-	gatewayMetrics *gateway.Metrics
-	permission     *permission // nil for a relay
-	leased         *siteLease
-	scrape         *metrics.Listener // nil without MetricsListen
-	audit          *auditlog.Log     // nil with NoAuditLog
-	trace          *tracing.Follower // nil without Tracer
-	status         *statusFile
-	self           selfName
+	gateway    *gateway.Gateway   // nil for a relay
+	services   *services.Services // nil for a relay, and where there is no gateway
+	// gatewayMetrics and servicesMetrics are nil for a relay.
+	gatewayMetrics  *gateway.Metrics
+	servicesMetrics *services.Metrics
+	permission      *permission // nil for a relay
+	leased          *siteLease
+	scrape          *metrics.Listener // nil without MetricsListen
+	audit           *auditlog.Log     // nil with NoAuditLog
+	trace           *tracing.Follower // nil without Tracer
+	status          *statusFile
+	self            selfName
 }
 
 func open(cfg Config) (*agent, error) {

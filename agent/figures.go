@@ -76,7 +76,7 @@ func newFigures(a *agent) *figures {
 		),
 		gauge("skerry_feed_tombstones", "What the feeds remember to have been taken away.", reported.Tombstones)}
 	if a.gatewayMetrics != nil {
-		f.all = append(f.all, a.gatewayMetrics)
+		f.all = append(f.all, a.gatewayMetrics, a.servicesMetrics)
 	}
 	f.part.MustRegister(f.all...)
 	return f

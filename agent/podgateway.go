@@ -3,10 +3,13 @@ package agent
 import (
 	"cmp"
 	"context"
+	"net/netip"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
 	"skerry.dev/skerry/agent/gateway"
+	"skerry.dev/skerry/agent/services"
 	"skerry.dev/skerry/agent/uplink"
 )
 
@@ -24,17 +27,38 @@ func (a *agent) openGateway() (err error) {
 	if a.Config.Relay {
 		return nil
 	}
-	a.gatewayMetrics = gateway.NewMetrics()
+	a.gatewayMetrics, a.servicesMetrics = gateway.NewMetrics(), services.NewMetrics()
 	a.gateway, err = gateway.New(gateway.Config{
 		Dir: a.DataDir, Address: cmp.Or(a.GatewayAddress, gateway.Off), Clients: a.clients, As: a.applier.Acting,
 		Inventory: a.inventory, Up: a.Upward, Owner: a.owner, Metrics: a.gatewayMetrics, Log: a.Log.With("part", "gateway"),
 	})
 	a.applier.PodAPI = a.gateway
-	return err
+	if err != nil || cmp.Or(a.GatewayAddress, gateway.Off) == gateway.Off {
+		return err
+	}
+	a.services = services.New(services.Config{
+		Dir: a.DataDir, Clients: a.clients, Inventory: a.inventory, Up: a.Upward, Metrics: a.servicesMetrics,
+		Address: func(ctx context.Context) (netip.Addr, error) {
+			return gateway.HostOf(ctx, a.GatewayAddress, a.clients)
+		},
+		Log: a.Log.With("part", "services"),
+	})
+	a.applier.Reaches = a.services.Need
+	return nil
 }
 
-// runGateway runs the gateway of a site. One that is switched off ends at once, and nothing with it.
+// runGateway runs the gateway of a site, and the names that lead to other sites. One that is switched off ends
+// at once, and nothing with it.
 func (a *agent) runGateway(ctx context.Context, fail context.CancelCauseFunc) {
+	var names sync.WaitGroup
+	defer names.Wait()
+	if a.services != nil {
+		names.Go(func() {
+			if err := a.services.Run(ctx); err != nil {
+				fail(err)
+			}
+		})
+	}
 	if err := a.gateway.Run(ctx); err != nil {
 		fail(err)
 	}

@@ -141,8 +141,12 @@ func (a *Applier) ensure(ctx context.Context, t *task, same, recheck bool) (err 
 	return a.write(ctx, t)
 }
 
-// provide has the site keep what the pods of a workload need to use the API of their space.
+// provide has the site keep what the pods of a workload need to use the API of their space, and what the name
+// of a Service needs to lead to other sites.
 func (a *Applier) provide(ctx context.Context, t *task) error {
+	if a.Reaches != nil && t.head.Metadata.Annotations[target.AnnotationReach] != "" {
+		a.Reaches()
+	}
 	account := t.head.Metadata.Annotations[store.PodAPI]
 	if account == "" || a.PodAPI == nil {
 		return nil

@@ -47,7 +47,7 @@ func (g *Gateway) listen(ctx context.Context) (net.Listener, netip.AddrPort, err
 		host, port, _ = net.SplitHostPort(g.Address) // which CheckAddress has checked
 	}
 	if host == "" {
-		at, err := g.ownAddress(ctx)
+		at, err := ownAddress(ctx, g.Clients)
 		if err != nil {
 			return nil, netip.AddrPort{}, fmt.Errorf("find the address of this machine by which pods reach it "+
 				"(give --gateway-address IP:PORT): %w", err)
@@ -72,10 +72,22 @@ func (g *Gateway) listen(ctx context.Context) (net.Listener, netip.AddrPort, err
 // somewhere is an address that only a default route leads to. Nothing is sent there.
 const somewhere = "192.0.2.1:9"
 
+// HostOf is the IP by which pods reach this machine, as Address says or as it is found. Off has none.
+func HostOf(ctx context.Context, address string, clients *target.Clients) (netip.Addr, error) {
+	host := ""
+	if address != Auto {
+		host, _, _ = net.SplitHostPort(address) // which CheckAddress has checked
+	}
+	if host == "" {
+		return ownAddress(ctx, clients)
+	}
+	return netip.ParseAddr(host)
+}
+
 // ownAddress finds the address of this machine by which pods reach it: that which leads to the
 // target, or that of the target's node which this machine is, or that of the default route.
-func (g *Gateway) ownAddress(ctx context.Context) (netip.Addr, error) {
-	client, err := g.Clients.For(target.RootSpace)
+func ownAddress(ctx context.Context, clients *target.Clients) (netip.Addr, error) {
+	client, err := clients.For(target.RootSpace)
 	if err != nil {
 		return netip.Addr{}, err
 	}

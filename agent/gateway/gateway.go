@@ -152,7 +152,7 @@ func (g *Gateway) serveUntilMoved(ctx context.Context, l net.Listener, at netip.
 	if host, _, _ := net.SplitHostPort(g.Address); host == "" {
 		watching.Go(func() {
 			for ondemand.Pause(ctx, lookEvery) {
-				if now, err := g.ownAddress(ctx); err == nil && now != at.Addr() {
+				if now, err := ownAddress(ctx, g.Clients); err == nil && now != at.Addr() {
 					g.Log.Info("this machine has another address; the gateway moves there", "from", at.Addr(), "to", now)
 					cancel()
 				}

@@ -310,7 +310,7 @@ func TestAddress(t *testing.T) {
 	s := newSite(t, t.TempDir(), api, newParent(t), Off)
 	api.Put("v1", "Node", "", "n", map[string]any{"status": map[string]any{"addresses": []any{
 		map[string]any{"type": "Hostname", "address": "n"}, map[string]any{"type": "InternalIP", "address": "127.0.0.1"}}}})
-	if at, err := s.ownAddress(t.Context()); err != nil || at != netip.MustParseAddr("127.0.0.1") {
+	if at, err := ownAddress(t.Context(), s.Clients); err != nil || at != netip.MustParseAddr("127.0.0.1") {
 		t.Errorf("beside its node it is %s, %v", at, err)
 	}
 }

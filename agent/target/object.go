@@ -32,6 +32,10 @@ const (
 	// AnnotationClaimOf stands on a claim that a template made, once its StatefulSet was deleted: the
 	// UID that the claim's Namespace has in its space. The claim is still reported to that space.
 	AnnotationClaimOf = "skerry.dev/claim-of"
+	// AnnotationReach on a Service, as ReachSpace, has its name answer wherever its space runs Pods.
+	AnnotationReach = "skerry.dev/reach"
+	// ReachSpace is the value of AnnotationReach.
+	ReachSpace = "Space"
 	// AnnotationReportedFrom stands on an object of a relay that one of its own targets reported.
 	AnnotationReportedFrom = "skerry.dev/reported-from"
 	// AnnotationUpsync stands on those of them that come by an Upsync: its name.

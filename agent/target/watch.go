@@ -30,9 +30,9 @@ type Listing struct {
 	Resource Resource
 	// Namespace limits a list to one; empty means all.
 	Namespace string
-	// LabelSelector limits a list to objects with these labels; empty means all.
+	// LabelSelector limits a list or a watch to objects with these labels; empty means all.
 	LabelSelector string
-	// FieldSelector limits a list to objects with these fields; empty means all.
+	// FieldSelector limits it to objects with these fields; empty means all.
 	FieldSelector string
 	// MetadataOnly leaves spec and status out, for kinds whose content the agent does not report.
 	MetadataOnly bool
@@ -155,6 +155,9 @@ func (c *Client) Watch(
 	}
 	if l.FieldSelector != "" {
 		query.Set("fieldSelector", l.FieldSelector)
+	}
+	if l.LabelSelector != "" {
+		query.Set("labelSelector", l.LabelSelector)
 	}
 	// A server that forgets its own limit is left a little later by ours.
 	ctx, cancel := context.WithTimeout(ctx, limit+requestTimeout)

@@ -120,7 +120,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespa
 		refusal(w, http.StatusBadRequest, "BadRequest", err.Error(), nil)
 		return
 	}
-	only, named := strings.CutPrefix(query.Get("fieldSelector"), "metadata.name=")
+	field, value, _ := strings.Cut(query.Get("fieldSelector"), "=")
 	var names []string
 	items := map[string]map[string]any{}
 	for at, o := range s.objects {
@@ -128,7 +128,7 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespa
 		if at.group == kind.Group && at.plural == kind.Plural &&
 			(namespace == "" || at.namespace == namespace) && name > query.Get("continue") &&
 			selector.Matches(labelsOf(o)) &&
-			(!named || only == at.name) {
+			(field != "metadata.name" || value == at.name) && (field != "status.podIP" || value == podIP(o)) {
 			names = append(names, name)
 			items[name] = o
 		}
@@ -144,6 +144,12 @@ func (s *Server) list(w http.ResponseWriter, r *http.Request, kind Kind, namespa
 		page = append(page, shape(r, items[n]))
 	}
 	answer(w, http.StatusOK, map[string]any{"kind": kind.Kind + "List", "metadata": metadata, "items": page})
+}
+
+func podIP(o map[string]any) string {
+	status, _ := o["status"].(map[string]any)
+	ip, _ := status["podIP"].(string)
+	return ip
 }
 
 func labelsOf(o map[string]any) labels.Set {
@@ -172,6 +178,11 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, kind Kind, namesp
 	from, err := strconv.ParseInt(r.URL.Query().Get("resourceVersion"), 10, 64)
 	if err != nil {
 		refusal(w, http.StatusBadRequest, "BadRequest", "resourceVersion", nil)
+		return
+	}
+	selector, err := labels.Parse(r.URL.Query().Get("labelSelector"))
+	if err != nil {
+		refusal(w, http.StatusBadRequest, "BadRequest", err.Error(), nil)
 		return
 	}
 	seconds, err := strconv.Atoi(r.URL.Query().Get("timeoutSeconds"))
@@ -203,7 +214,11 @@ func (s *Server) watch(w http.ResponseWriter, r *http.Request, kind Kind, namesp
 				namespace != "" && e.at.namespace != namespace {
 				continue
 			}
-			if encoder.Encode(map[string]any{"type": e.kind, "object": shape(r, e.object)}) != nil {
+			what := e.kind
+			if !selector.Matches(labelsOf(e.object)) {
+				what = "DELETED"
+			}
+			if encoder.Encode(map[string]any{"type": what, "object": shape(r, e.object)}) != nil {
 				return
 			}
 		}

@@ -1,0 +1,138 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/netip"
+	"time"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/tunnel/exchange"
+	"skerry.dev/skerry/tunnel/ondemand"
+	"skerry.dev/skerry/tunnel/upward"
+)
+
+// callTime is how long a caller waits for a connection.
+const callTime = 3 * time.Second
+
+var pods = target.Resource{Version: "v1", Plural: "pods"}
+
+// accept accepts callers of one port until its listener is closed.
+func (s *Services) accept(e *entry, port uint16, l net.Listener) {
+	for {
+		conn, err := l.Accept()
+		if err != nil {
+			if errors.Is(err, net.ErrClosed) || e.ctx.Err() != nil {
+				return
+			}
+			s.Log.Debug("cannot accept a caller of a Service", "err", err)
+			ondemand.Pause(e.ctx, acceptPause)
+			continue
+		}
+		caller := conn.(*net.TCPConn)
+		give := s.seats.take(e.of.key.Space)
+		if give == nil {
+			s.Metrics.refuse(refusedLimit)
+			reset(caller)
+			continue
+		}
+		e.open.Go(func() {
+			defer give()
+			s.serve(e, port, caller)
+		})
+	}
+}
+
+// acceptPause is for how long no caller is accepted after the machine had no room for one.
+const acceptPause = 100 * time.Millisecond
+
+// serve joins a caller with a site where the Service has Pods.
+func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
+	ctx, cancel := context.WithCancel(e.ctx)
+	defer cancel()
+	late := time.AfterFunc(callTime, cancel)
+	defer late.Stop()
+	if why := s.refuses(ctx, e.of, caller); why != "" {
+		s.Metrics.refuse(why)
+		reset(caller)
+		return
+	}
+	conn, err := upward.Call(ctx, s.up, e.of.key.Space, "", upward.ServiceCall{
+		Namespace: e.of.key.Namespace, Service: e.of.key.Name, UID: e.of.origin, Port: port})
+	if err == nil && !late.Stop() {
+		conn.Close()
+		err = context.DeadlineExceeded
+	}
+	if err != nil {
+		s.Metrics.refuse(refusedNowhere)
+		s.Log.Debug("a Service answers at no other site", "space", e.of.key.Space, "namespace", e.of.key.Namespace,
+			"service", e.of.key.Name, "err", err)
+		reset(caller)
+		return
+	}
+	defer s.Metrics.connected()()
+	stop := context.AfterFunc(ctx, func() {
+		conn.Close()
+		reset(caller)
+	})
+	defer stop()
+	exchange.Pass(caller, conn)
+}
+
+// refuses says why a caller is not served, empty for one that is.
+func (s *Services) refuses(ctx context.Context, of callee, caller net.Conn) string {
+	at, err := netip.ParseAddrPort(caller.RemoteAddr().String())
+	if err != nil {
+		return refusedCaller
+	}
+	is, err := s.ofSpace(ctx, of, at.Addr().Unmap())
+	switch {
+	case err != nil:
+		s.Log.Debug("cannot find out who calls a Service", "caller", at.Addr(), "err", err)
+		return refusedUnknown
+	case !is:
+		s.Log.Debug("whoever calls a Service is no pod of its space", "caller", at.Addr(), "space", of.key.Space,
+			"namespace", of.key.Namespace, "service", of.key.Name)
+		return refusedCaller
+	}
+	return ""
+}
+
+// ofSpace reports whether an address is that of a Pod of the space whose Service is called. It asks the cluster
+// each time: an address passes from Pod to Pod. A Pod in the network of its node has no address of its own.
+func (s *Services) ofSpace(ctx context.Context, of callee, at netip.Addr) (is bool, err error) {
+	found := map[string]bool{}
+	_, err = s.client.List(ctx, target.Listing{Resource: pods, FieldSelector: "status.podIP=" + at.String()},
+		func(o *target.Object) error {
+			var spec struct{ HostNetwork bool }
+			var status struct{ Phase string }
+			ends := json.Unmarshal(o.Spec, &spec) != nil || json.Unmarshal(o.Status, &status) != nil || spec.HostNetwork ||
+				status.Phase == "Succeeded" || status.Phase == "Failed"
+			if !ends {
+				found[o.Metadata.Namespace] = true
+			}
+			return nil
+		})
+	if err != nil {
+		return false, err
+	}
+	for namespace := range found {
+		live, err := s.client.Get(ctx, namespaces, "", namespace, false)
+		if err != nil {
+			return false, err
+		}
+		if !live.IsOf(of.key.Space, of.spaceUID) {
+			return false, nil
+		}
+		is = true
+	}
+	return is, nil
+}
+
+// reset ends a connection so that its other side knows at once that nothing answered.
+func reset(c *net.TCPConn) {
+	_ = c.SetLinger(0) // the close is told next
+	_ = c.Close()      // there is nobody to tell
+}

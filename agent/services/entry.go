@@ -1,0 +1,241 @@
+package services
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"net/netip"
+	"slices"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// entry is a Service whose name leads to other sites. Only the loop changes it.
+type entry struct {
+	of     callee
+	at     netip.Addr
+	ports  map[uint16]*door // by the Service's own
+	kept   target.RemoteSlice
+	when   time.Time // when that was written
+	ending context.CancelFunc
+	ctx    context.Context
+	open   sync.WaitGroup
+}
+
+// callee is a Service as its callers and the parent know it.
+type callee struct {
+	uid      string    // at the target
+	key      store.Key // in the space
+	origin   string    // its UID there
+	spaceUID string
+}
+
+// door is a port of this machine that stands for one of a Service.
+type door struct {
+	listener net.Listener
+	port     uint16
+}
+
+// spec is what is read of a Service.
+type spec struct {
+	ClusterIP  string
+	IPFamilies []string
+	Selector   map[string]string
+	Ports      []struct {
+		Name, Protocol string
+		Port           uint16
+	}
+}
+
+// keepEvery is how often a slice that is as it is to be is written again, for what others did to it.
+const keepEvery = 10 * time.Minute
+
+// settle looks at all that is dirty. What fails stays so.
+func (s *Services) settle(ctx context.Context) error {
+	at, err := s.Address(ctx)
+	if err != nil {
+		return fmt.Errorf("find the address of this machine by which pods reach it (give --gateway-address IP:PORT): %w", err)
+	}
+	if s.at.IsValid() && s.at != at {
+		s.Log.Info("this machine has another address; Services lead there", "from", s.at, "to", at)
+		s.all()
+	}
+	s.at = at
+	s.mu.Lock()
+	dirty := slices.Collect(maps.Keys(s.dirty))
+	clear(s.dirty)
+	s.mu.Unlock()
+	slices.SortFunc(dirty, func(a, b name) int {
+		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.service, b.service))
+	})
+	var failed []error
+	for _, n := range dirty {
+		if err := s.settleOne(ctx, n); err != nil {
+			failed = append(failed, fmt.Errorf("service %s/%s: %w", n.namespace, n.service, err))
+			s.mu.Lock()
+			s.dirty[n] = struct{}{} // which wakes nobody: it waits
+			s.mu.Unlock()
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// settleOne makes one Service as it is to be.
+func (s *Services) settleOne(ctx context.Context, n name) error {
+	s.mu.Lock()
+	o, e := s.known[n], s.entries[n]
+	ready := false
+	for _, r := range s.slices[n] {
+		ready = ready || r
+	}
+	s.mu.Unlock()
+	var is spec
+	if o != nil && json.Unmarshal(o.Spec, &is) != nil {
+		o = nil
+	}
+	if e != nil && (o == nil || e.of.uid != o.Metadata.UID || e.at != s.at) {
+		s.close(n, e, o == nil || e.of.uid != o.Metadata.UID)
+		e = nil
+	}
+	if o == nil || !is.leads(s.at) {
+		if e != nil {
+			s.close(n, e, true)
+		}
+		return s.client.DropRemoteSlice(ctx, n.namespace, n.service)
+	}
+	if e == nil {
+		var err error
+		if e, err = s.begin(ctx, n, o); err != nil {
+			return err
+		}
+	}
+	listening, err := s.listen(ctx, e, &is)
+	if err != nil {
+		return err
+	}
+	slice := target.RemoteSlice{Namespace: n.namespace, Service: n.service, UID: o.Metadata.UID, At: s.at, Ready: !ready,
+		Ports: listening}
+	if slice.Ready == e.kept.Ready && slices.Equal(slice.Ports, e.kept.Ports) && time.Since(e.when) < keepEvery {
+		return nil
+	}
+	if err := s.client.KeepRemoteSlice(ctx, slice); err != nil {
+		return err
+	}
+	e.kept, e.when = slice, time.Now()
+	return nil
+}
+
+// leads reports whether a Service can lead elsewhere: it has an address of a family, and selects its Pods.
+func (is *spec) leads(at netip.Addr) bool {
+	return is.ClusterIP != "" && is.ClusterIP != "None" && len(is.Selector) > 0 &&
+		slices.Contains(is.IPFamilies, target.FamilyOf(at)) && len(is.tcp()) > 0
+}
+
+// tcp are the TCP ports of a Service, by number.
+func (is *spec) tcp() map[uint16]string {
+	out := map[uint16]string{}
+	for _, p := range is.Ports {
+		if p.Protocol == "" || p.Protocol == "TCP" {
+			out[p.Port] = p.Name
+		}
+	}
+	return out
+}
+
+// errNotYet is returned for a Service that was seen before it was noted whose it is.
+var errNotYet = errors.New("it is not known yet of which space it is")
+
+// begin makes the entry of a Service.
+func (s *Services) begin(ctx context.Context, n name, o *target.Object) (*entry, error) {
+	k, known := s.Inventory.ByUID(o.Metadata.UID)
+	if !known {
+		return nil, errNotYet
+	}
+	namespace, err := s.client.Get(ctx, namespaces, "", n.namespace, false)
+	if err != nil {
+		return nil, err
+	}
+	uid := namespace.Metadata.Annotations[target.AnnotationSpaceUID]
+	if !namespace.IsOf(k.Space, uid) {
+		return nil, fmt.Errorf("its namespace is not of space %s", k.Space)
+	}
+	e := &entry{of: callee{o.Metadata.UID, k, o.OriginUID(), uid}, at: s.at, ports: map[uint16]*door{}}
+	e.ctx, e.ending = context.WithCancel(ctx)
+	s.mu.Lock()
+	s.entries[n] = e
+	s.mu.Unlock()
+	return e, nil
+}
+
+var namespaces = target.Resource{Version: "v1", Plural: "namespaces"}
+
+// listen opens and closes the doors of a Service, and returns what stands in its slice.
+func (s *Services) listen(ctx context.Context, e *entry, is *spec) (out []target.RemotePort, err error) {
+	wanted, changed := is.tcp(), false
+	for port, d := range e.ports {
+		if _, still := wanted[port]; !still {
+			d.listener.Close()
+			delete(e.ports, port)
+			s.ports.drop(portKey{e.of.uid, port})
+			changed = true
+		}
+	}
+	var failed []error
+	for _, port := range slices.Sorted(maps.Keys(wanted)) {
+		d := e.ports[port]
+		if d == nil {
+			before, had := s.ports.given[portKey{e.of.uid, port}]
+			l, at, err := s.ports.listen(ctx, e.at, portKey{e.of.uid, port})
+			if err != nil {
+				failed = append(failed, err)
+				continue
+			}
+			changed = changed || !had || before != at
+			d = &door{l, at}
+			e.ports[port] = d
+			e.open.Go(func() { s.accept(e, port, l) })
+		}
+		out = append(out, target.RemotePort{Name: wanted[port], Port: d.port})
+	}
+	if changed {
+		failed = append(failed, s.ports.write())
+	}
+	return out, errors.Join(failed...)
+}
+
+// close ends an entry and its connections. Gone gives its ports back.
+func (s *Services) close(n name, e *entry, gone bool) {
+	e.ending()
+	for port, d := range e.ports {
+		d.listener.Close()
+		if gone {
+			s.ports.drop(portKey{e.of.uid, port})
+		}
+	}
+	e.open.Wait()
+	s.mu.Lock()
+	delete(s.entries, n)
+	s.mu.Unlock()
+	if gone {
+		if err := s.ports.write(); err != nil {
+			s.Log.Warn("which ports stand for Services cannot be kept", "file", s.ports.path, "err", err)
+		}
+	}
+}
+
+// closeAll ends all entries, whose slices and ports stay for the next run.
+func (s *Services) closeAll() {
+	s.mu.Lock()
+	all := maps.Clone(s.entries)
+	s.mu.Unlock()
+	for n, e := range all {
+		s.close(n, e, false)
+	}
+}

@@ -1,0 +1,54 @@
+package services
+
+import "github.com/prometheus/client_golang/prometheus"
+
+// Metrics are the figures of the names that lead to other sites. Register them once.
+type Metrics struct {
+	open    prometheus.Gauge
+	total   prometheus.Counter
+	refused *prometheus.CounterVec
+}
+
+// NewMetrics returns figures that are all zero.
+func NewMetrics() *Metrics {
+	return &Metrics{
+		open: prometheus.NewGauge(prometheus.GaugeOpts{Name: "skerry_services_connections",
+			Help: "Connections of pods of this site to Services that answer at other sites."}),
+		total: prometheus.NewCounter(prometheus.CounterOpts{Name: "skerry_services_connections_total",
+			Help: "Connections of pods of this site that another site has answered."}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "skerry_services_refused_total",
+			Help: "Connections to Services of other sites that were reset, by reason: caller (no pod of the space), unknown " +
+				"(the cluster did not say who calls), nowhere (no site answers) or limit."}, []string{"reason"}),
+	}
+}
+
+// Describe implements prometheus.Collector.
+func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
+	m.open.Describe(out)
+	m.total.Describe(out)
+	m.refused.Describe(out)
+}
+
+// Collect implements prometheus.Collector.
+func (m *Metrics) Collect(out chan<- prometheus.Metric) {
+	m.open.Collect(out)
+	m.total.Collect(out)
+	m.refused.Collect(out)
+}
+
+// The reasons of connections that are reset.
+const (
+	refusedCaller  = "caller"
+	refusedUnknown = "unknown"
+	refusedNowhere = "nowhere"
+	refusedLimit   = "limit"
+)
+
+func (m *Metrics) refuse(reason string) { m.refused.WithLabelValues(reason).Inc() }
+
+// connected counts a connection, and returns what counts its end.
+func (m *Metrics) connected() (ended func()) {
+	m.total.Inc()
+	m.open.Inc()
+	return m.open.Dec
+}

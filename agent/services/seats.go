@@ -1,0 +1,35 @@
+package services
+
+import "sync"
+
+// How many connections callers of a site may have open: all together, and to the Services of one space.
+const (
+	mostConnections = 256
+	mostOfSpace     = 192
+)
+
+// seats count the connections that are open.
+type seats struct {
+	mu     sync.Mutex
+	all    int
+	spaces map[string]int
+}
+
+// take takes a seat, and returns what gives it back; nil where there is none.
+func (s *seats) take(space string) (give func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all >= mostConnections || s.spaces[space] >= mostOfSpace {
+		return nil
+	}
+	s.all++
+	s.spaces[space]++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.all--
+		if s.spaces[space]--; s.spaces[space] == 0 {
+			delete(s.spaces, space)
+		}
+	}
+}

@@ -1,0 +1,175 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/ondemand"
+	"skerry.dev/skerry/tunnel/upward"
+)
+
+// Config is what Services work with. All fields are required.
+type Config struct {
+	// Dir keeps which port stands for which.
+	Dir string
+	// Address finds the address by which Pods reach this machine.
+	Address func(ctx context.Context) (netip.Addr, error)
+	Clients *target.Clients
+	// Inventory knows whose object of the target it is that has a UID.
+	Inventory interface {
+		ByUID(uid string) (store.Key, bool)
+	}
+	// Up opens streams to the parent.
+	Up      upward.Opener
+	Metrics *Metrics
+	Log     *slog.Logger
+}
+
+// Services are the names of a site that lead elsewhere. Its methods may be called concurrently.
+type Services struct {
+	Config
+	client *target.Client
+	up     http.RoundTripper
+	seats  seats
+	needed chan struct{}
+	need   sync.Once
+	woken  chan struct{} // one slot: something is dirty
+
+	mu      sync.Mutex
+	known   map[name]*target.Object  // delivered Services
+	slices  map[name]map[string]bool // of each Service, those that the cluster makes: whether any endpoint is ready
+	dirty   map[name]struct{}
+	entries map[name]*entry
+
+	// Of the loop of Run alone.
+	ports *ports
+	at    netip.Addr
+}
+
+// name is that of a Service at the target.
+type name struct{ namespace, service string }
+
+// New returns Services that do nothing before they are run, and needed.
+func New(c Config) *Services {
+	return &Services{Config: c, up: upward.NewTransport(c.Up), seats: seats{spaces: map[string]int{}},
+		needed: make(chan struct{}), woken: make(chan struct{}, 1),
+		known: map[name]*target.Object{}, slices: map[name]map[string]bool{}, dirty: map[name]struct{}{},
+		entries: map[name]*entry{}}
+}
+
+// Need has the site look after Services: one that reaches its space was applied. A site without one watches
+// nothing.
+func (s *Services) Need() { s.need.Do(func() { close(s.needed) }) }
+
+// Times of Services.
+const (
+	// lookEvery is how often the address of this machine is looked up, and all slices are made as they are to be.
+	lookEvery = 30 * time.Second
+	// retryFirst is how long what failed waits for another try, which doubles up to lookEvery.
+	retryFirst = 500 * time.Millisecond
+)
+
+// Run looks after Services until ctx ends, and ends all connections then.
+func (s *Services) Run(ctx context.Context) (err error) {
+	if s.client, err = s.Clients.For(target.RootSpace); err != nil {
+		return err
+	}
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	parts.Go(func() { s.remember(ctx) })
+	select {
+	case <-s.needed:
+	case <-ctx.Done():
+		return nil
+	}
+	var known bool
+	s.ports, known = openPorts(filepath.Join(s.Dir, "services.json"))
+	if !known {
+		s.Log.Warn("which ports stood for which Services is not known any more; they get new ones", "file", s.ports.path)
+	}
+	listed := make(chan struct{}, 2)
+	parts.Go(func() { s.follow(ctx, services, s.allServices, s.oneService, listed) })
+	parts.Go(func() { s.follow(ctx, endpointSlices, s.allSlices, s.oneSlice, listed) })
+	for range 2 { // a Service without slices looks like one whose slices are not known yet
+		select {
+		case <-listed:
+		case <-ctx.Done():
+			return nil
+		}
+	}
+	s.loop(ctx)
+	s.closeAll()
+	return nil
+}
+
+// remember finds out whether an earlier run has looked after any Service.
+func (s *Services) remember(ctx context.Context) {
+	for wait := retryFirst; ; wait = min(2*wait, lookEvery) {
+		_, err := s.client.List(ctx, delivered(services), func(o *target.Object) error {
+			if reaches(o) {
+				s.Need()
+			}
+			return nil
+		})
+		if err == nil || !ondemand.Pause(ctx, wait) {
+			return
+		}
+	}
+}
+
+// loop makes everything as it is to be. What fails is tried again.
+func (s *Services) loop(ctx context.Context) {
+	wait, said := retryFirst, ""
+	for ctx.Err() == nil {
+		err := s.settle(ctx)
+		pause := lookEvery
+		switch {
+		case err == nil:
+			wait, said = retryFirst, ""
+		case errors.Is(err, errNotYet) && wait == retryFirst: // it was applied just now
+		case ctx.Err() == nil && err.Error() != said:
+			said = err.Error()
+			s.Log.Warn("not all names of Services lead to other sites; it is tried again", "err", err)
+		}
+		if err != nil {
+			pause, wait = wait, min(2*wait, lookEvery)
+		}
+		timer := time.NewTimer(pause)
+		select {
+		case <-ctx.Done():
+		case <-s.woken:
+		case <-timer.C:
+			s.all()
+		}
+		timer.Stop()
+	}
+}
+
+// all has everything looked at.
+func (s *Services) all() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := range s.known {
+		s.dirty[n] = struct{}{}
+	}
+	for n := range s.entries {
+		s.dirty[n] = struct{}{}
+	}
+}
+
+// touchLocked has a Service looked at. s.mu must be held.
+func (s *Services) touchLocked(n name) {
+	s.dirty[n] = struct{}{}
+	select {
+	case s.woken <- struct{}{}:
+	default:
+	}
+}

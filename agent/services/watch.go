@@ -1,0 +1,172 @@
+package services
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"time"
+
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/tunnel/ondemand"
+)
+
+var (
+	services       = target.Resource{Version: "v1", Plural: "services"}
+	endpointSlices = target.Resource{Group: "discovery.k8s.io", Version: "v1", Plural: "endpointslices"}
+)
+
+// serviceName is the label of a slice that names its Service.
+const serviceName = "kubernetes.io/service-name"
+
+// watchLimit is how long one watch lasts.
+const watchLimit = 8 * time.Minute
+
+// delivered lists what carries the label of delivered objects. A cluster's own slices of a Service have the
+// labels of the Service.
+func delivered(r target.Resource) target.Listing {
+	return target.Listing{Resource: r, LabelSelector: target.LabelSite}
+}
+
+// reaches reports whether a delivered Service is to answer wherever its space runs Pods.
+func reaches(o *target.Object) bool {
+	return o.Metadata.Annotations[target.AnnotationReach] == target.ReachSpace && o.OriginUID() != ""
+}
+
+// follow tells of all objects of a kind, and then of each change, until ctx ends. It says once when the first
+// list is complete.
+func (s *Services) follow(
+	ctx context.Context,
+	r target.Resource,
+	all func([]*target.Object),
+	one func(target.EventType, *target.Object),
+	listed chan<- struct{},
+) {
+	from, wait, first := "", retryFirst, true
+	for ctx.Err() == nil {
+		var err error
+		began := time.Now()
+		if from == "" {
+			var found []*target.Object
+			from, err = s.client.List(ctx, delivered(r), func(o *target.Object) error {
+				found = append(found, o)
+				return nil
+			})
+			if err == nil {
+				if all(found); first {
+					first = false
+					listed <- struct{}{}
+				}
+			}
+		} else {
+			from, err = s.client.Watch(ctx, delivered(r), from, watchLimit, one)
+		}
+		switch {
+		case errors.Is(err, target.ErrExpired):
+			from = ""
+		case err == nil || time.Since(began) > lookEvery:
+			wait = retryFirst
+		}
+		if err != nil && ctx.Err() == nil {
+			s.Log.Debug("cannot watch", "resource", r, "err", err)
+			ondemand.Pause(ctx, wait)
+			wait = min(2*wait, lookEvery)
+		}
+	}
+}
+
+func nameOf(o *target.Object) name { return name{o.Metadata.Namespace, o.Metadata.Name} }
+
+func (s *Services) allServices(found []*target.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := range s.known {
+		s.touchLocked(n)
+	}
+	clear(s.known)
+	for _, o := range found {
+		s.knowLocked(o)
+	}
+}
+
+func (s *Services) oneService(kind target.EventType, o *target.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if kind == target.Deleted {
+		delete(s.known, nameOf(o))
+		s.touchLocked(nameOf(o))
+		return
+	}
+	s.knowLocked(o)
+}
+
+// knowLocked takes over a Service. Others than those that reach their space are not kept. s.mu must be held.
+func (s *Services) knowLocked(o *target.Object) {
+	n := nameOf(o)
+	if reaches(o) {
+		s.known[n] = o
+	} else if s.known[n] == nil && s.entries[n] == nil {
+		return
+	} else {
+		delete(s.known, n)
+	}
+	s.touchLocked(n)
+}
+
+func (s *Services) allSlices(found []*target.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for n := range s.slices {
+		s.touchLocked(n)
+	}
+	clear(s.slices)
+	for _, o := range found {
+		s.sliceLocked(o, false)
+	}
+}
+
+func (s *Services) oneSlice(kind target.EventType, o *target.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sliceLocked(o, kind == target.Deleted)
+}
+
+// sliceLocked takes over a slice. s.mu must be held.
+func (s *Services) sliceLocked(o *target.Object, gone bool) {
+	of := name{o.Metadata.Namespace, o.Metadata.Labels[serviceName]}
+	if of.service == "" || target.IsGatewayObject(o) {
+		return
+	}
+	set, ready := s.slices[of], !gone && anyReady(o)
+	if set == nil {
+		set = map[string]bool{}
+		s.slices[of] = set
+	}
+	if is, known := set[o.Metadata.Name]; known == !gone && is == ready {
+		return
+	}
+	if set[o.Metadata.Name] = ready; gone {
+		delete(set, o.Metadata.Name)
+	}
+	if len(set) == 0 {
+		delete(s.slices, of)
+	}
+	if s.known[of] != nil {
+		s.touchLocked(of)
+	}
+}
+
+// anyReady reports whether any endpoint of a slice is ready. Of one that cannot be understood some may be.
+func anyReady(o *target.Object) bool {
+	var endpoints []struct {
+		Conditions struct{ Ready *bool }
+	}
+	if json.Unmarshal(o.Endpoints, &endpoints) != nil {
+		return len(o.Endpoints) > 0
+	}
+	for _, e := range endpoints {
+		if e.Conditions.Ready == nil || *e.Conditions.Ready {
+			return true
+		}
+	}
+	return false
+}
