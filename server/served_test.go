@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -69,6 +70,23 @@ func served(t *testing.T, c *center) map[string]bool {
 		}
 	}
 	return have
+}
+
+// preferred: each group of an API has the version that it prefers.
+func preferred(t *testing.T, c *center) {
+	api := clients(t, c.admin("team")).Discovery().RESTClient()
+	var groups metav1.APIGroupList
+	must(t, api.Get().AbsPath("/apis/").Do(t.Context()).Into(&groups))
+	for _, g := range groups.Groups {
+		var one metav1.APIGroup
+		must(t, api.Get().AbsPath("/apis/"+g.Name+"/").Do(t.Context()).Into(&one))
+		if !slices.Contains(one.Versions, one.PreferredVersion) || !slices.Contains(g.Versions, g.PreferredVersion) {
+			t.Errorf("group %s prefers %s and has %v", g.Name, one.PreferredVersion.GroupVersion, one.Versions)
+		}
+	}
+	if len(groups.Groups) < 10 {
+		t.Errorf("there are only %d groups", len(groups.Groups))
+	}
 }
 
 // pruned: `kubectl apply --prune` fails unless each kind is served that it may remove, see

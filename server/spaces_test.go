@@ -61,6 +61,7 @@ func TestCenter(t *testing.T) {
 		{"bookmarks of custom resources", customBookmarks}, {"custom kinds", customKinds}, {"stable kinds", stable},
 		{"creator", creator}, {"costly expressions", costlyExpressions}, {"absurd quantities", absurdQuantities},
 		{"held rights", heldRights}, {"imported objects", importedObjects}, {"pruned", pruned}, {"labels", metricLabels},
+		{"preferred versions", preferred},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.test(t, c) }) {
 			t.FailNow()

@@ -20,7 +20,7 @@ import (
 // ClusterDefaults is the admission plugin that fills in what Kubernetes' own plugins
 // ServiceAccount, Priority and DefaultStorageClass do, as far as a space knows it: of bare Pods and
 // claims that users make. What the site fills in again is not sent (package customize), so that the
-// site's own defaults hold there. A Pod that is replaced keeps its priority, as with Priority.
+// site's own defaults hold there. A Pod that is replaced keeps its account and its priority.
 type ClusterDefaults struct {
 	// Priorities and StorageClasses list what a space stores itself.
 	Priorities     rest.Lister
@@ -46,7 +46,7 @@ func (c *ClusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ a
 		return nil
 	}
 	if a.GetOperation() == admission.Update {
-		keepPriority(a)
+		keepFilled(a)
 		return nil
 	}
 	switch o := a.GetObject().(type) {
@@ -66,13 +66,18 @@ func (c *ClusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ a
 	return nil
 }
 
-// keepPriority leaves a Pod the priority that it was given. Who replaces it from a manifest does not
-// say one, and no Pod may change its own.
-func keepPriority(a admission.Attributes) {
+// keepFilled leaves a Pod what was filled in: its account and its priority. Who replaces it from a manifest does
+// not say them, and no Pod may change its own.
+func keepFilled(a admission.Attributes) {
 	pod, isPod := a.GetObject().(*api.Pod)
 	old, wasPod := a.GetOldObject().(*api.Pod)
 	if !isPod || !wasPod {
 		return
+	}
+	if pod.Spec.ServiceAccountName == "" {
+		pod.Spec.ServiceAccountName = old.Spec.ServiceAccountName
+		//lint:ignore SA1019 both have to be the same
+		pod.Spec.DeprecatedServiceAccount = old.Spec.DeprecatedServiceAccount
 	}
 	if pod.Spec.Priority == nil {
 		pod.Spec.Priority = old.Spec.Priority

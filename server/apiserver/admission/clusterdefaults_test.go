@@ -100,8 +100,8 @@ func TestANewClassCountsAtOnce(t *testing.T) {
 	}
 }
 
-// A manifest says no priority: who replaces a Pod from one keeps what was filled in.
-func TestAReplacedPodKeepsItsPriority(t *testing.T) {
+// A manifest says no account and no priority: who replaces a Pod from one keeps what was filled in.
+func TestAReplacedPodKeepsWhatWasFilledIn(t *testing.T) {
 	never := api.PreemptNever
 	c := &ClusterDefaults{}
 	admit := func(o, old runtime.Object, sub string) error {
@@ -111,15 +111,16 @@ func TestAReplacedPodKeepsItsPriority(t *testing.T) {
 	}
 	old := &api.Pod{Spec: api.PodSpec{
 		PriorityClassName: "high", Priority: ptr.To[int32](1000), PreemptionPolicy: &never,
+		ServiceAccountName: "default",
 	}}
 	pod := &api.Pod{Spec: api.PodSpec{PriorityClassName: "high"}}
 	if err := admit(pod, old, ""); err != nil || !ptr.Equal(pod.Spec.Priority, old.Spec.Priority) ||
-		!ptr.Equal(pod.Spec.PreemptionPolicy, &never) {
-		t.Errorf("%v: priority %v, policy %v", err, pod.Spec.Priority, pod.Spec.PreemptionPolicy)
+		!ptr.Equal(pod.Spec.PreemptionPolicy, &never) || pod.Spec.ServiceAccountName != "default" {
+		t.Errorf("%v: %+v", err, pod.Spec)
 	}
-	other := &api.Pod{Spec: api.PodSpec{Priority: ptr.To[int32](7)}}
-	if err := admit(other, old, ""); err != nil || *other.Spec.Priority != 7 {
-		t.Errorf("%v: what a request says is changed to %d", err, *other.Spec.Priority)
+	other := &api.Pod{Spec: api.PodSpec{Priority: ptr.To[int32](7), ServiceAccountName: "op"}}
+	if err := admit(other, old, ""); err != nil || *other.Spec.Priority != 7 || other.Spec.ServiceAccountName != "op" {
+		t.Errorf("%v: what a request says is changed to %+v", err, other.Spec)
 	}
 	if err := admit(&api.PersistentVolumeClaim{}, &api.PersistentVolumeClaim{}, ""); err != nil {
 		t.Error(err)

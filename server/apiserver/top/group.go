@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
@@ -27,6 +28,8 @@ func Group(pods Pods, sites exchange.Sites) *genericapiserver.APIGroupInfo {
 		legacyscheme.ParameterCodec,
 		legacyscheme.Codecs,
 	)
+	// The scheme has newer versions, which sites do not serve.
+	info.PrioritizedVersions = []schema.GroupVersion{v1beta1.SchemeGroupVersion}
 	info.VersionedResourcesStorageMap[v1beta1.SchemeGroupVersion.Version] = map[string]rest.Storage{
 		"pods": &storage{
 			TableConvertor: rest.NewDefaultTableConvertor(metrics.Resource("pods")),
