@@ -4,8 +4,8 @@ import "sync"
 
 // How many connections callers of a site may have open: all together, and to the Services of one space.
 const (
-	mostConnections = 256
-	mostOfSpace     = 192
+	mostConnections = 320
+	mostOfSpace     = 240
 )
 
 // seats count the connections that are open.

@@ -52,7 +52,7 @@ type Handler struct {
 }
 
 // mostStreams is how many streams are open side by side; each may take two buffers of memory.
-const mostStreams = 256
+const mostStreams = 512
 
 var _ tunnel.StreamHandler = (*Handler)(nil)
 

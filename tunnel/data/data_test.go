@@ -195,7 +195,7 @@ func TestTooManyStreams(t *testing.T) {
 		open = append(open, s)
 	}
 	_, err := w.links.Open(t.Context(), w.who.Target, w)
-	if !errors.Is(err, mux.ErrTooManyStreams) || !strings.Contains(err.Error(), "256") {
+	if !errors.Is(err, mux.ErrTooManyStreams) || !strings.Contains(err.Error(), "512") {
 		t.Errorf("one more: %v", err)
 	}
 	open[0].Cancel()

@@ -11,8 +11,11 @@ type Budget struct {
 	child int // of used: by streams that children have opened
 }
 
-// NewBudget returns a budget of so many bytes.
-func NewBudget(bytes int) *Budget { return &Budget{total: bytes} }
+// MaxBudget is what a Budget may have, in bytes: a quarter of the window of a data connection.
+const MaxBudget = dataWindow / 4
+
+// NewBudget returns a budget of so many bytes, MaxBudget at most.
+func NewBudget(bytes int) *Budget { return &Budget{total: min(bytes, MaxBudget)} }
 
 // The shares of a budget. What only makes a stream faster leaves a quarter to new streams, and what
 // children open leaves a half to what is opened to them.

@@ -1,6 +1,9 @@
 package mux
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 // What children open takes half of a budget, and leaves the other half to what is opened to them.
 func TestChildrenTakeHalfOfABudget(t *testing.T) {
@@ -26,12 +29,11 @@ func TestChildrenTakeHalfOfABudget(t *testing.T) {
 	}
 }
 
-// Every stream of a connection may be as large as it can grow, and nobody waits for another; the
-// sum is an int on every machine.
+// What all streams of a connection promise is within its window, whatever a Budget is asked for: nobody waits
+// for a stream that is not read.
 func TestTheWindowsOfAllStreamsFit(t *testing.T) {
-	if all := Data.ChildStreams*Data.MaxChildWindow +
-		Data.ParentStreams*Data.MaxStreamWindow; all > Data.ConnectionWindow ||
-		int64(all) > 1<<31-1 {
-		t.Errorf("all windows are %d, the connection's %d", all, Data.ConnectionWindow)
+	b := NewBudget(math.MaxInt)
+	if b.total != MaxBudget || b.total >= Data.ConnectionWindow || int64(Data.ConnectionWindow) > 1<<31-1 {
+		t.Errorf("a budget has %d, the connection's window is %d", b.total, Data.ConnectionWindow)
 	}
 }

@@ -38,20 +38,21 @@ var Sync = Profile{
 }
 
 // Limits of a data connection. A window of 4 MiB carries 40 MB/s over a round trip of 100 ms. A child
-// asks for APIs: it has many streams, watches above all, and little on each. The windows of all
-// streams are less than 2 GiB, so that their sum is an int everywhere.
+// asks for APIs: it has many streams, watches above all, and little on each. The connection's window
+// is more than any Budget has, so a stream that nobody reads stops no other.
 const (
 	dataChildStreams  = 1000
-	dataParentStreams = 256
+	dataParentStreams = 512
 	dataStreamWindow  = 4 << 20
 	dataChildWindow   = 1 << 20
+	dataWindow        = 1 << 30
 )
 
 // Data is the profile of a data connection.
 var Data = Profile{
 	StreamWindow: 128 << 10, MaxStreamWindow: dataStreamWindow,
 	ChildWindow: 32 << 10, MaxChildWindow: dataChildWindow,
-	ConnectionWindow: dataChildStreams*dataChildWindow + dataParentStreams*dataStreamWindow,
+	ConnectionWindow: dataWindow,
 	ChildStreams:     dataChildStreams, ParentStreams: dataParentStreams, FailsFull: true,
 	ReadBuffer: 32 << 10,
 	KeepAlive:  3 * time.Second, Dead: 9 * time.Second, BothAsk: true, Unused: time.Minute,
