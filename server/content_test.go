@@ -215,7 +215,7 @@ func deletingSpace(t *testing.T, c *center) {
 		"default",
 	).Create(
 		ctx,
-		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x"}},
+		&corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Name: "x", Finalizers: []string{"example.com/bucket"}}},
 		metav1.CreateOptions{},
 	)
 	must(t, err)
@@ -239,6 +239,14 @@ func deletingSpace(t *testing.T, c *center) {
 		_, err := api.Get(ctx, "gone", metav1.GetOptions{})
 		return apierrors.IsNotFound(err)
 	})
+	events, err := clients(t, c.admin("root")).CoreV1().Events("default").List(ctx, metav1.ListOptions{})
+	must(t, err)
+	if !slices.ContainsFunc(events.Items, func(e corev1.Event) bool {
+		return e.Reason == "FinalizersSkipped" && e.InvolvedObject.Name == "gone" &&
+			strings.HasSuffix(e.Message, "stays: configmaps default/x (example.com/bucket)")
+	}) {
+		t.Errorf("no Event says what is left behind: %v", events.Items)
+	}
 	keys, err := c.api.Keys(ctx, "gone")
 	must(t, err)
 	if len(keys) != 0 {

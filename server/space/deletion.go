@@ -50,6 +50,9 @@ func (c *Controller) delete(ctx context.Context, s *v1alpha1.Space) (time.Durati
 			)
 		}
 	}
+	if s.Spec.DeletionPolicy == v1alpha1.DeletionDelete && c.config.Set.Has(s.Name) {
+		c.tellLeaks(ctx, s)
+	}
 	// From here on the space answers 404, so that nothing new comes in.
 	c.config.Set.remove(s.Name)
 	if err := c.empty(ctx, s.Name, c.progress(ctx, s)); err != nil {

@@ -61,7 +61,7 @@ type SpaceSpec struct {
 	// DeletionPolicy says what becomes of the space's objects when the Space is deleted. Retain
 	// refuses to delete a space that still holds objects of its users; Delete removes them, and
 	// with them what runs on the targets. Delete waits for no finalizer: what a controller would have
-	// cleaned up outside of the space stays there.
+	// cleaned up outside of the space stays there, and an Event about the Space names what has one.
 	// +kubebuilder:validation:Enum=Retain;Delete
 	// +kubebuilder:default=Retain
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
