@@ -16,6 +16,7 @@ import (
 
 	"go.opentelemetry.io/otel/trace"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	"k8s.io/client-go/rest"
@@ -87,7 +88,7 @@ type Config struct {
 	// Parts says what a label parts an object from, see admission.GoesAlong.
 	Parts func(k store.Key, label string, content map[string]any) string
 	// NoSuchTarget says which names a space has no target by, see admission.NoSuchTarget.
-	NoSuchTarget func(space string, names []string) string
+	NoSuchTarget func(space string, names []string, selectors []labels.Selector) string
 	// PodAPI says which API the pods of an account are given; nil leaves them as they are.
 	PodAPI func(space, namespace string, a placement.PodAccount) placement.PodAPI
 	// SiteLevels says to which Pod Security level sites keep; nil warns of none.

@@ -3,6 +3,8 @@ package delivery
 import (
 	"time"
 
+	"k8s.io/apimachinery/pkg/labels"
+
 	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/store"
 )
@@ -43,14 +45,14 @@ func (d *Delivery) Parts(k store.Key, label string, content map[string]any) stri
 }
 
 // NoSuchTarget says which of some names a space has no target by, empty for none.
-func (d *Delivery) NoSuchTarget(space string, names []string) string {
+func (d *Delivery) NoSuchTarget(space string, names []string, selectors []labels.Selector) string {
 	d.catalog.RLock()
 	defer d.catalog.RUnlock()
 	sp := d.catalog.Spaces[space]
 	if sp == nil || !sp.Known {
 		return ""
 	}
-	return d.catalog.World(sp).NoSuchTarget(names)
+	return d.catalog.World(sp).NoSuchTarget(names, selectors)
 }
 
 // Intend announces that an object of a space is about to be deleted although nothing is lost: a

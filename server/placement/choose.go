@@ -292,20 +292,31 @@ func (w *Wish) evaluation(world *World) (e *evaluation, problem Choice) {
 	return e, problem
 }
 
-// NoSuchTarget says which of some names the space has no target by, and which it has; empty for none.
-func (w World) NoSuchTarget(names []string) string {
+// NoSuchTarget says which of some names the space has no target by, which of some selectors select none, and which
+// it has; empty where all lead somewhere.
+func (w World) NoSuchTarget(names []string, selectors []labels.Selector) string {
 	wish := Wish{Names: names}
 	_, problem := wish.evaluation(&w)
+	text := problem.Message
 	var has []string
+	for _, s := range selectors {
+		if slices.ContainsFunc(w.Targets, func(t Target) bool { return w.offers(t) && s.Matches(t.Labels) }) {
+			continue
+		}
+		if text != "" {
+			text += "; "
+		}
+		text += fmt.Sprintf("no SyncTarget has the labels %q; correct them, or have the center's admin label one", s)
+	}
 	for _, t := range w.Targets {
 		if w.offers(t) {
 			has = append(has, t.Name)
 		}
 	}
-	if slices.Sort(has); problem.Message != "" && len(has) > 0 {
-		problem.Message += "; there is " + Some(has)
+	if slices.Sort(has); text != "" && len(has) > 0 {
+		text += "; there is " + Some(has)
 	}
-	return problem.Message
+	return text
 }
 
 // candidates judges every target that the space may use.

@@ -27,9 +27,32 @@ func TestNoSuchTarget(t *testing.T) {
 			"(locationSelector of the Space); there is oslo"},
 		{World{}, []string{"oslo"}, "have a site join by it"},
 	} {
-		got := c.world.NoSuchTarget(c.names)
+		got := c.world.NoSuchTarget(c.names, nil)
 		if c.want == "" && got != "" || !strings.HasSuffix(got, c.want) {
 			t.Errorf("%v: %q, want %q", c.names, got, c.want)
 		}
+	}
+}
+
+// Labels that nobody has are told, and those that only a target of others has.
+func TestNoTargetIsSelected(t *testing.T) {
+	world := World{
+		Targets: []Target{{Name: "oslo", Labels: labels.Set{"of": "shop"}}, {Name: "paris", Labels: labels.Set{"of": "bank"}}},
+		Offered: labels.SelectorFromSet(labels.Set{"of": "shop"}),
+	}
+	for text, want := range map[string]string{
+		"": "", "of=shop": "", "of!=bank": "",
+		"of=bank": `no SyncTarget has the labels "of=bank"; correct them, or have the center's admin label one; there is oslo`,
+	} {
+		s, err := labels.Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := world.NoSuchTarget(nil, []labels.Selector{labels.Everything(), s}); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+	if got := world.NoSuchTarget([]string{"oslo"}, []labels.Selector{labels.Everything()}); got != "" {
+		t.Errorf("%q", got)
 	}
 }

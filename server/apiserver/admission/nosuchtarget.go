@@ -4,7 +4,9 @@ import (
 	"context"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/warning"
@@ -15,10 +17,11 @@ import (
 )
 
 // NoSuchTarget is the admission plugin that warns of a label or a Placement with the name of a target that
-// its space does not have. It is no error: the target may come later.
+// its space does not have, or with labels that none has. It is no error: the target may come later.
 type NoSuchTarget struct {
-	// Unknown says which of some names a space has no target by, empty for none. Nil says nothing.
-	Unknown func(space string, names []string) string
+	// Unknown says which of some names a space has no target by, and which of some selectors select none;
+	// empty where all lead somewhere. Nil says nothing.
+	Unknown func(space string, names []string, selectors []labels.Selector) string
 }
 
 // Handles implements admission.Interface.
@@ -32,26 +35,42 @@ func (p NoSuchTarget) Validate(ctx context.Context, a admission.Attributes, _ ad
 	if p.Unknown == nil || obj == nil || request.FromCenter(ctx) || a.GetSubresource() != "" {
 		return nil
 	}
-	names := namedTargets(a, a.GetObject())
-	if len(names) == 0 || slices.Equal(names, namedTargets(a, a.GetOldObject())) {
+	names, selectors := wishedTargets(a, a.GetObject())
+	was, selected := wishedTargets(a, a.GetOldObject())
+	if len(names)+len(selectors) == 0 || slices.Equal(names, was) && sameSelectors(selectors, selected) {
 		return nil
 	}
-	if text := p.Unknown(request.Space(ctx), names); text != "" {
+	if text := p.Unknown(request.Space(ctx), names, selectors); text != "" {
 		warning.AddWarning(ctx, "", text)
 	}
 	return nil
 }
 
-// namedTargets are the targets that an object wishes by name. The object may be nil.
-func namedTargets(a admission.Attributes, obj runtime.Object) (names []string) {
+// wishedTargets are the targets that an object wishes by name and by labels. The object may be nil.
+func wishedTargets(a admission.Attributes, obj runtime.Object) (names []string, selectors []labels.Selector) {
 	if is := metadata.Of(obj); is != nil && is.GetLabels()[v1alpha1.LabelTarget] != "" {
 		names = append(names, is.GetLabels()[v1alpha1.LabelTarget])
 	}
 	of, ok := obj.(*unstructured.Unstructured)
 	placements := v1alpha1.GroupVersion.WithResource("placements").GroupResource()
-	if ok && of != nil && a.GetResource().GroupResource() == placements {
-		listed, _, _ := unstructured.NestedStringSlice(of.Object, "spec", "targets", "names")
-		names = append(names, listed...)
+	if !ok || of == nil || a.GetResource().GroupResource() != placements {
+		return names, nil
 	}
-	return names
+	listed, _, _ := unstructured.NestedStringSlice(of.Object, "spec", "targets", "names")
+	all, _, _ := unstructured.NestedSlice(of.Object, "spec", "targets", "selectors")
+	for _, v := range all {
+		var one metav1.LabelSelector
+		text, _ := v.(map[string]any)
+		if runtime.DefaultUnstructuredConverter.FromUnstructured(text, &one) != nil {
+			continue // validation refuses it
+		}
+		if s, err := metav1.LabelSelectorAsSelector(&one); err == nil {
+			selectors = append(selectors, s)
+		}
+	}
+	return append(names, listed...), selectors
+}
+
+func sameSelectors(a, b []labels.Selector) bool {
+	return slices.EqualFunc(a, b, func(a, b labels.Selector) bool { return a.String() == b.String() })
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
@@ -26,9 +27,21 @@ func TestANameWithoutATargetIsWarnedOf(t *testing.T) {
 		return &unstructured.Unstructured{Object: map[string]any{"metadata": of,
 			"spec": map[string]any{"targets": map[string]any{"names": names}}}}
 	}
-	plugin := NoSuchTarget{Unknown: func(space string, names []string) string {
+	plugin := NoSuchTarget{Unknown: func(space string, names []string, selectors []labels.Selector) string {
+		for _, s := range selectors {
+			names = append(names, "{"+s.String()+"}")
+		}
 		return space + ": " + strings.Join(names, " ")
 	}}
+	selecting := func(tiers ...string) runtime.Object {
+		o := object("")
+		var all []any
+		for _, tier := range tiers {
+			all = append(all, map[string]any{"matchLabels": map[string]any{"tier": tier}})
+		}
+		o.(*unstructured.Unstructured).Object["spec"] = map[string]any{"targets": map[string]any{"selectors": all}}
+		return o
+	}
 	group := v1alpha1.GroupVersion
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	for _, c := range []struct {
@@ -43,6 +56,10 @@ func TestANameWithoutATargetIsWarnedOf(t *testing.T) {
 		{deployments, object(""), object("a"), nil},
 		{group.WithResource("placements"), object("", "b", "c"), object("", "b"), []string{"shop: b c"}},
 		{group.WithResource("placements"), object("", "b"), object("", "b"), nil},
+		{group.WithResource("placements"), selecting("gold"), nil, []string{"shop: {tier=gold}"}},
+		{group.WithResource("placements"), selecting("gold"), selecting("gold"), nil},
+		{group.WithResource("placements"), selecting("gold", "iron"), selecting("gold"), []string{
+			"shop: {tier=gold} {tier=iron}"}},
 	} {
 		var told warned
 		ctx := warning.WithWarningRecorder(request.WithSpace(t.Context(), "shop"), &told)
