@@ -110,7 +110,8 @@ func (s *Services) Run(ctx context.Context) (err error) {
 	return nil
 }
 
-// remember finds out whether an earlier run has looked after any Service.
+// remember finds out whether an earlier run has looked after any Service, also after one that does not reach its
+// space any more: its slice would lead to nobody.
 func (s *Services) remember(ctx context.Context) {
 	for wait := retryFirst; ; wait = min(2*wait, lookEvery) {
 		_, err := s.client.List(ctx, delivered(services), func(o *target.Object) error {
@@ -119,6 +120,17 @@ func (s *Services) remember(ctx context.Context) {
 			}
 			return nil
 		})
+		if err == nil {
+			_, err = s.client.List(ctx, target.RemoteSlicesOf(), func(o *target.Object) error {
+				if of := (name{o.Metadata.Namespace, o.Metadata.Labels[serviceName]}); target.IsRemoteSlice(o, of.service) {
+					s.mu.Lock()
+					s.touchLocked(of)
+					s.mu.Unlock()
+					s.Need()
+				}
+				return nil
+			})
+		}
 		if err == nil || !ondemand.Pause(ctx, wait) {
 			return
 		}

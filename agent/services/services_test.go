@@ -183,6 +183,19 @@ func TestPortsOutliveARestart(t *testing.T) {
 	first.dial(t, "http")
 }
 
+// A Service that ceased to reach its space while the agent was away leaves no slice, which would lead to nobody.
+func TestASliceOfAnEarlierRunGoes(t *testing.T) {
+	s := &site{api: newAPI(t), up: newParent(t)}
+	s.uid = s.api.Put("v1", "Service", "app", "web", service(target.ReachSpace, port("http", 80, "TCP")))
+	dir := t.TempDir()
+	stop := s.start(t, dir)
+	eventually(t, "the name leads to the agent", s.ready)
+	stop()
+	s.api.Replace("v1", "Service", "app", "web", service("", port("http", 80, "TCP")))
+	run(t, s, dir)
+	eventually(t, "the slice is gone", func() bool { return s.slice() == nil })
+}
+
 // A slice of that name which somebody else has made stays as it is.
 func TestAForeignSliceIsLeftAlone(t *testing.T) {
 	api := newAPI(t)

@@ -45,6 +45,16 @@ func (c *Client) KeepRemoteSlice(ctx context.Context, s RemoteSlice) error {
 	return err
 }
 
+// RemoteSlicesOf lists what an agent keeps of slices, those of Services and its own.
+func RemoteSlicesOf() Listing {
+	return Listing{Resource: endpointSlices, LabelSelector: LabelGateway + "=true"}
+}
+
+// IsRemoteSlice reports whether an object is the agent's slice of a Service.
+func IsRemoteSlice(o *Object, service string) bool {
+	return IsGatewayObject(o) && service != "" && o.Metadata.Name == RemoteSlices+service
+}
+
 // DropRemoteSlice removes the slice of a Service, if it is the agent's.
 func (c *Client) DropRemoteSlice(ctx context.Context, namespace, service string) error {
 	return c.drop(ctx, endpointSlices, namespace, RemoteSlices+service)
