@@ -57,11 +57,10 @@ func TestCenter(t *testing.T) {
 		{"borrowed APIs", borrowedAPIs}, {"own kinds", ownKinds}, {"annotations", annotations},
 		{"front", front}, {"documents", documents}, {"namespaces", namespaces}, {"services", services},
 		{"allocated", allocated}, {"devices", devices}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
-		{"content types", contentTypes}, {"versions", versions}, {"bookmarks", bookmarks},
+		{"content types", contentTypes}, {"versions", versions}, {"bookmarks", bookmarks}, {"preferred versions", preferred},
 		{"bookmarks of custom resources", customBookmarks}, {"custom kinds", customKinds}, {"stable kinds", stable},
 		{"creator", creator}, {"costly expressions", costlyExpressions}, {"absurd quantities", absurdQuantities},
 		{"held rights", heldRights}, {"imported objects", importedObjects}, {"pruned", pruned}, {"labels", metricLabels},
-		{"preferred versions", preferred},
 	} {
 		if !t.Run(part.name, func(t *testing.T) { part.test(t, c) }) {
 			t.FailNow()

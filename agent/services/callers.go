@@ -2,7 +2,6 @@ package services
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net"
 	"net/netip"
@@ -100,17 +99,16 @@ func (s *Services) refuses(ctx context.Context, of callee, caller net.Conn) stri
 	return ""
 }
 
-// ofSpace reports whether an address is that of a Pod of the space whose Service is called. It asks the cluster
-// each time: an address passes from Pod to Pod. A Pod in the network of its node has no address of its own.
+// ofSpace reports whether an address is that of a Pod of the space whose Service is called. Before it says no, it
+// asks the cluster: a Pod may be too new to be known here.
 func (s *Services) ofSpace(ctx context.Context, of callee, at netip.Addr) (is bool, err error) {
+	if s.knows(of, at.String()) {
+		return true, nil
+	}
 	found := map[string]bool{}
 	_, err = s.client.List(ctx, target.Listing{Resource: pods, FieldSelector: "status.podIP=" + at.String()},
 		func(o *target.Object) error {
-			var spec struct{ HostNetwork bool }
-			var status struct{ Phase string }
-			ends := json.Unmarshal(o.Spec, &spec) != nil || json.Unmarshal(o.Status, &status) != nil || spec.HostNetwork ||
-				status.Phase == "Succeeded" || status.Phase == "Failed"
-			if !ends {
+			if addressOf(o) != "" {
 				found[o.Metadata.Namespace] = true
 			}
 			return nil

@@ -48,6 +48,10 @@ type Services struct {
 	slices  map[name]map[string]bool // of each Service, those that the cluster makes: whether any endpoint is ready
 	dirty   map[name]struct{}
 	entries map[name]*entry
+	// owners are whose Namespaces are, by name; pods are the Pods that have an address, addresses the reverse.
+	owners    map[string]owner
+	pods      map[string]map[pod]struct{}
+	addresses map[pod]string
 
 	// Of the loop of Run alone.
 	ports *ports
@@ -62,7 +66,8 @@ func New(c Config) *Services {
 	return &Services{Config: c, up: upward.NewTransport(c.Up), seats: seats{spaces: map[string]int{}},
 		needed: make(chan struct{}), woken: make(chan struct{}, 1),
 		known: map[name]*target.Object{}, slices: map[name]map[string]bool{}, dirty: map[name]struct{}{},
-		entries: map[name]*entry{}}
+		entries: map[name]*entry{}, owners: map[string]owner{}, pods: map[string]map[pod]struct{}{},
+		addresses: map[pod]string{}}
 }
 
 // Need has the site look after Services: one that reaches its space was applied. A site without one watches
@@ -95,10 +100,12 @@ func (s *Services) Run(ctx context.Context) (err error) {
 	if !known {
 		s.Log.Warn("which ports stood for which Services is not known any more; they get new ones", "file", s.ports.path)
 	}
-	listed := make(chan struct{}, 2)
-	parts.Go(func() { s.follow(ctx, services, s.allServices, s.oneService, listed) })
-	parts.Go(func() { s.follow(ctx, endpointSlices, s.allSlices, s.oneSlice, listed) })
-	for range 2 { // a Service without slices looks like one whose slices are not known yet
+	listed := make(chan struct{}, 4)
+	parts.Go(func() { s.follow(ctx, delivered(services), s.allServices, s.oneService, listed) })
+	parts.Go(func() { s.follow(ctx, delivered(endpointSlices), s.allSlices, s.oneSlice, listed) })
+	parts.Go(func() { s.follow(ctx, delivered(namespaces), s.allNamespaces, s.oneNamespace, listed) })
+	parts.Go(func() { s.follow(ctx, target.Listing{Resource: pods}, s.allPods, s.onePod, listed) })
+	for range cap(listed) { // a Service without slices looks like one whose slices are not known yet
 		select {
 		case <-listed:
 		case <-ctx.Done():

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/upward"
 )
 
@@ -57,19 +58,20 @@ func isReset(conn net.Conn) bool {
 func TestStrangersAreReset(t *testing.T) {
 	for name, change := range map[string]func(*site){
 		"nobody":           func(s *site) { s.api.Remove("", "pods", "front", "caller") },
-		"an ended Pod":     func(s *site) { s.caller(pod("Succeeded")) },
-		"the node":         func(s *site) { s.caller(m{"spec": m{"hostNetwork": true}, "status": pod("")["status"]}) },
+		"an ended Pod":     func(s *site) { s.caller(running("Succeeded")) },
+		"the node":         func(s *site) { s.caller(m{"spec": m{"hostNetwork": true}, "status": running("")["status"]}) },
 		"another space":    func(s *site) { s.namespaceOf("team", "u-team") },
 		"an earlier space": func(s *site) { s.namespaceOf("shop", "u-earlier") },
 		"two spaces": func(s *site) {
 			s.api.Put("v1", "Namespace", "", "other", namespace("team", "u-team"))
-			s.api.Put("v1", "Pod", "other", "also", pod("Running"))
+			s.api.Put("v1", "Pod", "other", "also", running("Running"))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newSite(t)
 			eventually(t, "the name leads to the agent", s.ready)
 			change(s)
+			s.forgets(t)
 			if conn := s.dial(t, "http"); !isReset(conn) {
 				t.Error("it is served")
 			}
@@ -78,6 +80,13 @@ func TestStrangersAreReset(t *testing.T) {
 			}
 		})
 	}
+}
+
+// forgets waits until the site does not know any more who has the address of this machine.
+func (s *site) forgets(t *testing.T) {
+	t.Helper()
+	of := callee{key: store.Key{Space: "shop"}, spaceUID: "u-shop"}
+	eventually(t, "the change is seen", func() bool { return !s.knows(of, loopback) })
 }
 
 // caller replaces who has the address of this machine.
@@ -89,7 +98,30 @@ func (s *site) caller(is m) {
 func (s *site) namespaceOf(space, uid string) {
 	s.api.Remove("", "namespaces", "", "front")
 	s.api.Put("v1", "Namespace", "", "front", namespace(space, uid))
-	s.api.Put("v1", "Pod", "front", "caller", pod("Running"))
+	s.api.Put("v1", "Pod", "front", "caller", running("Running"))
+}
+
+// A Pod that is known costs no question. One that is too new to be known is asked for.
+func TestKnownCallersCostNothing(t *testing.T) {
+	s := newSite(t)
+	greeted := func() {
+		t.Helper()
+		if _, err := io.ReadFull(s.dial(t, "http"), make([]byte, 4)); err != nil {
+			t.Error(err)
+		}
+	}
+	asked := "/api/v1/pods?status.podIP=" + loopback
+	greeted()
+	if n := s.api.Listed(asked); n != 0 {
+		t.Errorf("asked %d times for a Pod that is known", n)
+	}
+	s.mu.Lock()
+	clear(s.pods)
+	s.mu.Unlock()
+	greeted()
+	if n := s.api.Listed(asked); n == 0 {
+		t.Error("not asked for a Pod that is not known")
+	}
 }
 
 // A cluster that does not say who calls, and a parent that cannot be reached, end a call at once.
@@ -106,12 +138,14 @@ func TestWhatCannotBeKnownIsReset(t *testing.T) {
 		t.Error("without a parent it is not reset")
 	}
 	s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Path == "/api/v1/pods" {
+		if r.URL.Path == "/api/v1/pods" && r.URL.Query().Has("fieldSelector") {
 			w.WriteHeader(http.StatusInternalServerError)
 			return true
 		}
 		return false
 	})
+	s.api.Remove("", "pods", "front", "caller")
+	s.forgets(t)
 	if conn := s.dial(t, "http"); !isReset(conn) || s.refusedFor(refusedUnknown) == 0 {
 		t.Error("without an answer of the cluster it is not reset")
 	}

@@ -127,11 +127,12 @@ type site struct {
 const loopback = "127.0.0.1"
 
 func namespace(space, uid string) m {
-	return m{"metadata": m{"annotations": m{target.AnnotationOrigin: space + "/", target.AnnotationSpaceUID: uid}}}
+	return m{"metadata": m{"labels": m{target.LabelSite: "s-1"},
+		"annotations": m{target.AnnotationOrigin: space + "/", target.AnnotationSpaceUID: uid}}}
 }
 
-// pod is a Pod with the address of this machine.
-func pod(phase string) m {
+// running is a Pod with the address of this machine.
+func running(phase string) m {
 	return m{"spec": m{"nodeName": "n"}, "status": m{"podIP": loopback, "phase": phase}}
 }
 
@@ -153,7 +154,7 @@ func newAPI(t *testing.T) *targettest.Server {
 	api := targettest.New(t)
 	api.Put("v1", "Namespace", "", "app", namespace("shop", "u-shop"))
 	api.Put("v1", "Namespace", "", "front", namespace("shop", "u-shop"))
-	api.Put("v1", "Pod", "front", "caller", pod("Running"))
+	api.Put("v1", "Pod", "front", "caller", running("Running"))
 	return api
 }
 

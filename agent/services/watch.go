@@ -36,7 +36,7 @@ func reaches(o *target.Object) bool {
 // list is complete.
 func (s *Services) follow(
 	ctx context.Context,
-	r target.Resource,
+	l target.Listing,
 	all func([]*target.Object),
 	one func(target.EventType, *target.Object),
 	listed chan<- struct{},
@@ -47,7 +47,7 @@ func (s *Services) follow(
 		began := time.Now()
 		if from == "" {
 			var found []*target.Object
-			from, err = s.client.List(ctx, delivered(r), func(o *target.Object) error {
+			from, err = s.client.List(ctx, l, func(o *target.Object) error {
 				found = append(found, o)
 				return nil
 			})
@@ -58,7 +58,7 @@ func (s *Services) follow(
 				}
 			}
 		} else {
-			from, err = s.client.Watch(ctx, delivered(r), from, watchLimit, one)
+			from, err = s.client.Watch(ctx, l, from, watchLimit, one)
 		}
 		switch {
 		case errors.Is(err, target.ErrExpired):
@@ -67,7 +67,7 @@ func (s *Services) follow(
 			wait = retryFirst
 		}
 		if err != nil && ctx.Err() == nil {
-			s.Log.Debug("cannot watch", "resource", r, "err", err)
+			s.Log.Debug("cannot watch", "resource", l.Resource, "err", err)
 			ondemand.Pause(ctx, wait)
 			wait = min(2*wait, lookEvery)
 		}

@@ -8,10 +8,13 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
@@ -29,13 +32,45 @@ const directTime = 2 * time.Second
 
 var endpointSlices = target.Resource{Group: "discovery.k8s.io", Version: "v1", Plural: "endpointslices"}
 
-// serve connects to a ready Pod of a Service.
+// serve connects to a ready Pod of a Service. What was found a moment ago is believed for as long as one of these
+// Pods answers.
 func (s *Site) serve(
 	ctx context.Context,
 	c *target.Client,
 	r *exchange.Request,
-	live *target.Object,
+	namespace string,
 ) (*http.Response, error) {
+	k := asked{r.Space, r.SpaceUID, r.Namespace, r.Pod, r.UID, r.Query.Get(exchange.OptionPort)}
+	if backends := s.found.get(k); backends != nil {
+		if resp, err := s.any(ctx, c, r, namespace, backends); err == nil || ctx.Err() != nil {
+			return resp, err
+		}
+	}
+	backends, err := s.resolve(ctx, c, r, namespace)
+	if err != nil {
+		return nil, err
+	}
+	s.found.put(k, backends)
+	return s.any(ctx, c, r, namespace, backends)
+}
+
+// resolve finds the ready Pods of a Service.
+func (s *Site) resolve(
+	ctx context.Context,
+	c *target.Client,
+	r *exchange.Request,
+	namespace string,
+) ([]backend, error) {
+	if err := ofSpace(ctx, c, r, namespace); err != nil {
+		return nil, err
+	}
+	live, err := c.Get(ctx, resourceOf(r), namespace, r.Pod, false)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && live.Metadata.UID != r.UID:
+		return nil, missing(r)
+	case err != nil:
+		return nil, unreachable(err)
+	}
 	var spec serviceSpec
 	if err := json.Unmarshal(live.Spec, &spec); err != nil {
 		return nil, unreachable(fmt.Errorf("service %s cannot be read: %w", r.Pod, err))
@@ -48,10 +83,22 @@ func (s *Site) serve(
 	if err != nil {
 		return nil, unreachable(err)
 	}
+	return backends, nil
+}
+
+// any connects to one of some Pods.
+func (s *Site) any(
+	ctx context.Context,
+	c *target.Client,
+	r *exchange.Request,
+	namespace string,
+	backends []backend,
+) (*http.Response, error) {
+	backends = slices.Clone(backends)
 	rand.Shuffle(len(backends), func(i, j int) { backends[i], backends[j] = backends[j], backends[i] })
 	why := "none of its pods is ready here"
 	for _, b := range backends[:min(len(backends), mostTried)] {
-		resp, err := s.call(ctx, c, r, live.Metadata.Namespace, b)
+		resp, err := s.call(ctx, c, r, namespace, b)
 		if err == nil {
 			return resp, nil
 		}
@@ -134,8 +181,8 @@ func backendsIn(o *target.Object, port string) (out []backend) {
 }
 
 // call connects to one Pod, which has to be the space's: straight where the agent has a way into the network of
-// Pods, else through the API server. The Pod is looked at again once the connection stands, so that no byte
-// reaches another Pod that has got its address meanwhile.
+// Pods, else through the API server. The Pod is read once the connection stands, so that no byte reaches another
+// one that has got its address meanwhile.
 func (s *Site) call(
 	ctx context.Context,
 	c *target.Client,
@@ -145,19 +192,21 @@ func (s *Site) call(
 ) (*http.Response, error) {
 	of := *r
 	of.Pod, of.UID, of.Resource = b.pod, b.uid, ""
-	live, err := s.callablePod(ctx, c, &of, namespace, b)
-	if err != nil {
-		return nil, err
+	if !s.Pods.Placed(store.Key{Space: r.Space, Resource: "pods", Namespace: r.Namespace, Name: b.pod}, b.uid) {
+		return nil, missing(&of)
 	}
 	conn, err := s.way.dial(ctx, net.JoinHostPort(b.address, strconv.Itoa(b.port)))
 	if err != nil {
 		return nil, err
 	}
-	if conn != nil {
-		if _, err := s.callablePod(ctx, c, &of, namespace, b); err != nil {
-			conn.Close()
-			return nil, err
-		}
+	live, err := s.callablePod(ctx, c, &of, namespace, b)
+	switch {
+	case err != nil && conn != nil:
+		conn.Close()
+		return nil, err
+	case err != nil:
+		return nil, err
+	case conn != nil:
 		context.AfterFunc(ctx, func() { conn.Close() })
 		return &http.Response{StatusCode: http.StatusSwitchingProtocols, Header: exchange.Bytes(), Body: conn}, nil
 	}
@@ -178,10 +227,6 @@ func (s *Site) callablePod(
 	namespace string,
 	b backend,
 ) (*target.Object, error) {
-	k := store.Key{Space: r.Space, Resource: "pods", Namespace: r.Namespace, Name: b.pod}
-	if !s.Pods.Placed(k, b.uid) {
-		return nil, missing(r)
-	}
 	live, err := c.Get(ctx, resourceOf(r), namespace, b.pod, false)
 	if err != nil {
 		return nil, err

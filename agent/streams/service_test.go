@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -174,20 +175,51 @@ func TestServeRefusals(t *testing.T) {
 	}
 }
 
-// The Pod has gone, and another one has its address, between the look at it and the connection: no byte passes.
+// The Pod has gone, and another one has its address, between the look at the Service and the connection: no byte
+// passes.
 func TestServeLooksAgain(t *testing.T) {
 	s := newServed(t)
-	looks := 0
 	s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool {
 		if strings.HasSuffix(r.URL.Path, "/pods/app-1") {
-			if looks++; looks == 2 {
-				s.pod(m{"status": m{"podIP": "127.0.0.2"}})
-			}
+			s.pod(m{"status": m{"podIP": "127.0.0.2"}})
 		}
 		return false
 	})
-	if resp, text, err := ask(t, s.handler(t), call("80")); err != nil || resp.StatusCode != 503 || looks != 2 {
-		t.Errorf("%v %s %v after %d looks", resp, text, err, looks)
+	if resp, text, err := ask(t, s.handler(t), call("80")); err != nil || resp.StatusCode != 503 {
+		t.Errorf("%v %s %v", resp, text, err)
+	}
+}
+
+// Many connections cost one look at the Service, and one at the Pod each. When none of the Pods that were found
+// answers, the Service is looked at again.
+func TestServeRemembersForAMoment(t *testing.T) {
+	s := newServed(t)
+	h := s.handler(t)
+	connected := func() bool {
+		t.Helper()
+		resp, end := connect(t, h, call("80"))
+		defer end()
+		return resp.StatusCode == http.StatusSwitchingProtocols
+	}
+	slices := "/apis/discovery.k8s.io/v1/namespaces/web/endpointslices"
+	for range 3 {
+		if !connected() {
+			t.Fatal("not connected")
+		}
+	}
+	if n := s.api.Listed(slices); n > 2 { // a slow machine may take longer than a moment
+		t.Errorf("looked at the Service %d times", n)
+	}
+	k := asked{"shop", "s-shop", "web", "web", "u-web", "80"}
+	h.Backend.(*Site).found.put(k, []backend{{"127.0.0.1", "app-1", "u-gone", s.port}})
+	if !connected() {
+		t.Error("what was found a moment ago has gone, and the Service is not looked at again")
+	}
+	for i := range 2 * mostFound {
+		h.Backend.(*Site).found.put(asked{port: strconv.Itoa(i)}, nil)
+	}
+	if n := len(h.Backend.(*Site).found.was); n > mostFound {
+		t.Errorf("%d are kept", n)
 	}
 }
 

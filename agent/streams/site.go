@@ -31,7 +31,8 @@ type Site struct {
 	// the site's API has not been read of when they end is lost. Nil reads at the speed of the link.
 	Ahead func(io.ReadWriteCloser) io.ReadWriteCloser
 
-	way way
+	way   way
+	found found
 }
 
 var namespaces = target.Resource{Version: "v1", Plural: "namespaces"}
@@ -62,6 +63,9 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 		return nil, unreachable(err)
 	}
 	namespace := s.There(r.Space, r.Namespace)
+	if r.Resource == exchange.Services {
+		return s.serve(ctx, c, r, namespace)
+	}
 	if err := ofSpace(ctx, c, r, namespace); err != nil {
 		return nil, err
 	}
@@ -72,10 +76,7 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 	case err != nil:
 		return nil, unreachable(err)
 	}
-	switch {
-	case r.Resource == exchange.Services:
-		return s.serve(ctx, c, r, live)
-	case r.Verb == exchange.Connect:
+	if r.Verb == exchange.Connect {
 		return s.connect(ctx, c, r, live)
 	}
 	if r.Verb == exchange.Debug && s.MayDebug != nil {

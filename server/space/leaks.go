@@ -125,7 +125,8 @@ func (c *Controller) tellLeaks(ctx context.Context, s *v1alpha1.Space) {
 		return
 	}
 	for _, l := range left {
-		c.config.Log.Warn("an object is deleted with its space, without its finalizers", "space", s.Name, "object", l.String())
+		c.config.Log.Warn("an object is deleted with its space, without its finalizers", "space", s.Name,
+			"object", l.String())
 	}
 	now := metav1.NewTime(time.Now())
 	event := &corev1.Event{
@@ -155,8 +156,8 @@ func leaksText(left []leak) string {
 	if len(left) > 1 {
 		what = fmt.Sprintf("%d objects were", len(left))
 	}
-	text := what + " deleted without waiting for finalizers; what their controllers would have cleaned up outside of the " +
-		"space stays: "
+	text := what + " deleted without waiting for finalizers; what their controllers would have cleaned up outside " +
+		"of the space stays: "
 	for i, l := range left {
 		rest := fmt.Sprintf("and %d more, which the center's log names", len(left)-i)
 		if next := l.String(); len(text)+len(next)+len(", ")+len(rest) <= maxEventText {
