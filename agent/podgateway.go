@@ -33,17 +33,22 @@ func (a *agent) openGateway() (err error) {
 		Inventory: a.inventory, Up: a.Upward, Owner: a.owner, Metrics: a.gatewayMetrics, Log: a.Log.With("part", "gateway"),
 	})
 	a.applier.PodAPI = a.gateway
-	if err != nil || cmp.Or(a.GatewayAddress, gateway.Off) == gateway.Off {
+	if err != nil {
 		return err
 	}
-	a.services = services.New(services.Config{
+	c := services.Config{
 		Dir: a.DataDir, Clients: a.clients, Inventory: a.inventory, Up: a.Upward, Metrics: a.servicesMetrics,
-		Address: func(ctx context.Context) (netip.Addr, error) {
-			return gateway.HostOf(ctx, a.GatewayAddress, a.clients)
-		},
 		Log: a.Log.With("part", "services"),
-	})
-	a.applier.Reaches = a.services.Need
+	}
+	if cmp.Or(a.GatewayAddress, gateway.Off) != gateway.Off {
+		c.Address = func(ctx context.Context) (netip.Addr, error) {
+			return gateway.HostOf(ctx, a.GatewayAddress, a.clients)
+		}
+	}
+	a.services = services.New(c)
+	if c.Address != nil {
+		a.applier.Reaches = a.services.Need
+	}
 	return nil
 }
 

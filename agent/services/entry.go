@@ -59,9 +59,13 @@ const keepEvery = 10 * time.Minute
 
 // settle looks at all that is dirty. What fails stays so.
 func (s *Services) settle(ctx context.Context) error {
-	at, err := s.Address(ctx)
-	if err != nil {
-		return fmt.Errorf("find the address of this machine by which pods reach it (give --gateway-address IP:PORT): %w", err)
+	at := netip.Addr{}
+	if s.Address != nil {
+		var err error
+		if at, err = s.Address(ctx); err != nil {
+			return fmt.Errorf("find the address of this machine by which pods reach it "+
+				"(give --gateway-address IP:PORT): %w", err)
+		}
 	}
 	if s.at.IsValid() && s.at != at {
 		s.Log.Info("this machine has another address; Services lead there", "from", s.at, "to", at)
@@ -134,7 +138,7 @@ func (s *Services) settleOne(ctx context.Context, n name) error {
 
 // leads reports whether a Service can lead elsewhere: it has an address of a family, and selects its Pods.
 func (is *spec) leads(at netip.Addr) bool {
-	return is.ClusterIP != "" && is.ClusterIP != "None" && len(is.Selector) > 0 &&
+	return at.IsValid() && is.ClusterIP != "" && is.ClusterIP != "None" && len(is.Selector) > 0 &&
 		slices.Contains(is.IPFamilies, target.FamilyOf(at)) && len(is.tcp()) > 0
 }
 

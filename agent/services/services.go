@@ -16,11 +16,12 @@ import (
 	"skerry.dev/skerry/tunnel/upward"
 )
 
-// Config is what Services work with. All fields are required.
+// Config is what Services work with. All fields but Address are required.
 type Config struct {
 	// Dir keeps which port stands for which.
 	Dir string
-	// Address finds the address by which Pods reach this machine.
+	// Address finds the address by which Pods reach this machine; nil where they do not. Then nothing is kept,
+	// and what an earlier run has kept is removed.
 	Address func(ctx context.Context) (netip.Addr, error)
 	Clients *target.Clients
 	// Inventory knows whose object of the target it is that has a UID.
@@ -122,7 +123,7 @@ func (s *Services) Run(ctx context.Context) (err error) {
 func (s *Services) remember(ctx context.Context) {
 	for wait := retryFirst; ; wait = min(2*wait, lookEvery) {
 		_, err := s.client.List(ctx, delivered(services), func(o *target.Object) error {
-			if reaches(o) {
+			if reaches(o) && s.Address != nil {
 				s.Need()
 			}
 			return nil

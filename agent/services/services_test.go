@@ -230,6 +230,24 @@ func TestASliceOfAnEarlierRunGoes(t *testing.T) {
 	eventually(t, "the slice is gone", func() bool { return s.slice() == nil })
 }
 
+// A site whose gateway is switched off keeps nothing, and removes what an earlier run has kept.
+func TestASiteWithoutAGateway(t *testing.T) {
+	s := newSite(t)
+	eventually(t, "the name leads to the agent", s.ready)
+	off := &site{api: newAPI(t), up: s.up, off: true}
+	off.uid = off.api.Put("v1", "Service", "app", "web", service(target.ReachSpace, port("http", 80, "TCP")))
+	run(t, off, t.TempDir())
+	eventually(t, "it has looked", func() bool { return off.api.Listed("/apis/discovery.k8s.io/v1/endpointslices") == 1 })
+	select {
+	case <-off.needed:
+		t.Error("it is needed")
+	default:
+	}
+	again := &site{api: s.api, up: s.up, uid: s.uid, off: true}
+	run(t, again, t.TempDir())
+	eventually(t, "the slice is gone", func() bool { return s.slice() == nil })
+}
+
 // A slice of that name which somebody else has made stays as it is.
 func TestAForeignSliceIsLeftAlone(t *testing.T) {
 	api := newAPI(t)

@@ -122,6 +122,7 @@ type site struct {
 	api *targettest.Server
 	up  *parent
 	uid string // of the Service
+	off bool   // the site has no gateway
 }
 
 const loopback = "127.0.0.1"
@@ -175,10 +176,12 @@ func run(t *testing.T, s *site, dir string) *site {
 // start runs a site until stop is called.
 func (s *site) start(t *testing.T, dir string) (stop func()) {
 	clients := target.NewClients(target.Cluster(s.api.Config()))
-	s.Services = New(Config{Dir: dir, Clients: clients, Up: s.up, Metrics: NewMetrics(),
-		Inventory: inventory{s.uid: {Space: "shop", Resource: "services", Namespace: "app", Name: "web"}},
-		Address:   func(context.Context) (netip.Addr, error) { return netip.MustParseAddr(loopback), nil },
-		Log:       slog.New(slog.DiscardHandler)})
+	c := Config{Dir: dir, Clients: clients, Up: s.up, Metrics: NewMetrics(), Log: slog.New(slog.DiscardHandler),
+		Inventory: inventory{s.uid: {Space: "shop", Resource: "services", Namespace: "app", Name: "web"}}}
+	if !s.off {
+		c.Address = func(context.Context) (netip.Addr, error) { return netip.MustParseAddr(loopback), nil }
+	}
+	s.Services = New(c)
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()
