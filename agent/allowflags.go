@@ -110,6 +110,11 @@ var (
 				"as --allow-logs",
 			func(a *tunnel.Allow) *[]string { return &a.PodWrites },
 		},
+		{
+			"allow-services",
+			"whether Services of spaces answer Pods of their space at other sites (skerry.dev/reach), as --allow-logs",
+			func(a *tunnel.Allow) *[]string { return &a.Services },
+		},
 	}
 	allowSwitches = []struct {
 		name, usage string

@@ -43,17 +43,21 @@ func (a *agent) streams() tunnel.StreamHandler {
 }
 
 // allowsStream refuses what this site does not allow of a space.
-func (a *agent) allowsStream(space string, v exchange.Verb) error {
+func (a *agent) allowsStream(r *exchange.Request) error {
 	way := policy.Exec
-	switch v {
+	switch r.Verb {
 	case exchange.Log:
 		way = policy.Logs
 	case exchange.View:
 		way = policy.View
-	case exchange.PortForward, exchange.Connect:
+	case exchange.Connect:
+		if way = policy.PortForward; r.Resource == exchange.Services {
+			way = policy.Services
+		}
+	case exchange.PortForward:
 		way = policy.PortForward
 	case exchange.Delete, exchange.Evict, exchange.Change:
 		way = policy.PodWrites
 	}
-	return a.permission.Policy().Stream(way, space, a.Name)
+	return a.permission.Policy().Stream(way, r.Space, a.Name)
 }

@@ -56,13 +56,15 @@ type Allow struct {
 	Tokens bool `json:"tokens,omitempty"`
 	// Logs, Exec and PortForward let a space reach into its own Pods from the center. Exec is attach
 	// and debugging, too. View lets it read what is in its own namespaces. PodWrites lets
-	// it delete, evict and label its Pods, and what else was born with them. Each is a list: true or
+	// it delete, evict and label its Pods, and what else was born with them. Services lets its Services
+	// answer other sites. Each is a list: true or
 	// false for all spaces, SPACE=true or SPACE=false for one. What is not said is true.
 	Logs        []string `json:"logs,omitempty"`
 	Exec        []string `json:"exec,omitempty"`
 	PortForward []string `json:"portForward,omitempty"`
 	View        []string `json:"view,omitempty"`
 	PodWrites   []string `json:"podWrites,omitempty"`
+	Services    []string `json:"services,omitempty"`
 }
 
 // Equal reports whether a and other allow the same.
@@ -100,6 +102,7 @@ type Narrow struct {
 	PortForward *bool `json:"portForward,omitempty"`
 	View        *bool `json:"view,omitempty"`
 	PodWrites   *bool `json:"podWrites,omitempty"`
+	Services    *bool `json:"services,omitempty"`
 }
 
 func (*Narrow) frame() wire.Type { return typeNarrow }
@@ -122,7 +125,7 @@ func (a *Allow) bounded() *Allow {
 	boundLists(
 		&out.Namespaces, &out.Kinds, &out.DenyKinds, &out.ServiceAccounts, &out.PodSecurity, &out.LoadBalancerClasses,
 		&out.Logs, &out.Exec, &out.PortForward, &out.View, &out.PodWrites, &out.Controllers, &out.ClusterControllers,
-		&out.Webhooks, &out.Upsync, &out.Hosts, &out.Definitions,
+		&out.Webhooks, &out.Upsync, &out.Hosts, &out.Definitions, &out.Services,
 	)
 	return &out
 }

@@ -10,19 +10,21 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// The ways to reach into a site that it allows or not: into a Pod, and a view of namespaces.
+// The ways to reach into a site that it allows or not: into a Pod, a view of namespaces, and
+// from other sites to Services.
 const (
 	Logs        = "logs"
 	Exec        = "exec"
 	PortForward = "portForward"
 	View        = "view"
 	PodWrites   = "podWrites"
+	Services    = "services"
 )
 
 // flags are the agent's flags of the ways, for messages.
 var flags = map[string]string{
 	Logs: "--allow-logs", Exec: "--allow-exec", PortForward: "--allow-port-forward", View: "--allow-view",
-	PodWrites: "--allow-pod-writes",
+	PodWrites: "--allow-pod-writes", Services: "--allow-services",
 }
 
 // way is what is said of one way to reach into the site.
@@ -44,6 +46,7 @@ func (p *Policy) compileWays() error {
 		{PortForward, p.site.PortForward, p.parent.PortForward},
 		{View, p.site.View, p.parent.View},
 		{PodWrites, p.site.PodWrites, p.parent.PodWrites},
+		{Services, p.site.Services, p.parent.Services},
 	} {
 		spaces := map[string]bool{}
 		for _, rule := range w.rules {
@@ -143,7 +146,7 @@ func (p *Policy) Stream(name, space, site string) error {
 func (p *Policy) streamsLeft(out *tunnel.Allow) {
 	out.Logs, out.Exec = p.ways[Logs].result(), p.ways[Exec].result()
 	out.PortForward, out.View = p.ways[PortForward].result(), p.ways[View].result()
-	out.PodWrites = p.ways[PodWrites].result()
+	out.PodWrites, out.Services = p.ways[PodWrites].result(), p.ways[Services].result()
 }
 
 func off(b *bool) bool { return b != nil && !*b }

@@ -44,6 +44,10 @@ func TestStreams(t *testing.T) {
 		{"writes closed by the parent", tunnel.Allow{}, &tunnel.Narrow{PodWrites: &no}, PodWrites, ReasonStream,
 			"spec.allow.podWrites",
 			[]string{"false"}},
+		{"services closed here", tunnel.Allow{Services: []string{"shop=false"}}, nil, Services, ReasonStream,
+			"--allow-services=shop", []string{"shop=false"}},
+		{"services closed by the parent", tunnel.Allow{}, &tunnel.Narrow{Services: &no}, Services, ReasonStream,
+			"spec.allow.services", []string{"false"}},
 		{"view closed by the parent", tunnel.Allow{}, &tunnel.Narrow{View: &no}, View, ReasonStream,
 			"spec.allow.view", []string{"false"}},
 		{"closed by the parent", tunnel.Allow{}, &tunnel.Narrow{Exec: &no}, Exec, ReasonStream, "spec.allow.exec",
@@ -61,7 +65,7 @@ func TestStreams(t *testing.T) {
 			refused(t, p.Stream(c.way, "shop", "oslo"), c.reason, c.words)
 			left := p.Result()
 			got := map[string][]string{Logs: left.Logs, Exec: left.Exec, PortForward: left.PortForward,
-				View: left.View, PodWrites: left.PodWrites}[c.way]
+				View: left.View, PodWrites: left.PodWrites, Services: left.Services}[c.way]
 			if !slices.Equal(got, c.left) {
 				t.Errorf("the status says %q, want %q", got, c.left)
 			}

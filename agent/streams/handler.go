@@ -38,7 +38,7 @@ type Config struct {
 	View Backend
 	// Allow refuses what the site does not allow of a space; nil allows everything, as a relay
 	// does, whose sites decide themselves.
-	Allow func(space string, v exchange.Verb) error
+	Allow func(r *exchange.Request) error
 	// Audit is told of each stream when it begins; nil tells nobody.
 	Audit func(target.Written)
 	Log   *slog.Logger
@@ -106,7 +106,7 @@ func (h *Handler) ServeStream(ctx context.Context, stream tunnel.Stream) {
 
 func (h *Handler) answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
 	if h.Allow != nil {
-		if err := h.Allow(r.Space, r.Verb); err != nil {
+		if err := h.Allow(r); err != nil {
 			return nil, &exchange.Fault{
 				Code:    http.StatusForbidden,
 				Reason:  "Forbidden",

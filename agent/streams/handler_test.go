@@ -117,7 +117,7 @@ func namespaceOf(name string) map[string]any {
 	}}}
 }
 
-func (s *site) handler(t *testing.T, allow func(string, exchange.Verb) error) *Handler {
+func (s *site) handler(t *testing.T, allow func(*exchange.Request) error) *Handler {
 	clients := target.NewClients(target.Cluster(s.api.Config()))
 	t.Cleanup(clients.CloseIdle)
 	there := func(_, namespace string) string { return s.prefix + namespace }
@@ -339,8 +339,8 @@ func TestClusterThatRedirects(t *testing.T) {
 // TestSiteHasTheLastWord: what the site does not allow is refused before anything is looked up.
 func TestSiteHasTheLastWord(t *testing.T) {
 	s := newSite(t)
-	h := s.handler(t, func(_ string, v exchange.Verb) error {
-		if v == exchange.Log {
+	h := s.handler(t, func(r *exchange.Request) error {
+		if r.Verb == exchange.Log {
 			return errors.New("site oslo does not allow this")
 		}
 		return nil

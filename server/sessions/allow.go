@@ -18,7 +18,7 @@ func narrowOf(a *v1alpha1.SyncTargetAllow) *tunnel.Narrow {
 		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens,
 		ExternalBackends: a.ExternalBackends,
 		Logs:             a.Logs, Exec: a.Exec, PortForward: a.PortForward, View: a.View,
-		PodWrites: a.PodWrites,
+		PodWrites: a.PodWrites, Services: a.Services,
 	}
 }
 
@@ -41,7 +41,7 @@ func permits(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus) {
 		ExternalBackends: a.ExternalBackends, Hosts: a.Hosts, Definitions: a.Definitions,
 		TakeOver: a.TakeOver, ExternalIPs: a.ExternalIPs, VolumeNames: a.VolumeNames, Tokens: a.Tokens,
 		Logs: a.Logs, Exec: a.Exec, PortForward: a.PortForward, View: a.View,
-		PodWrites: a.PodWrites,
+		PodWrites: a.PodWrites, Services: a.Services,
 	}
 }
 

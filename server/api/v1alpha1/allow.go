@@ -71,7 +71,8 @@ type SyncTargetAllow struct {
 	Tokens *bool `json:"tokens,omitempty"`
 	// Logs, Exec, PortForward, View and PodWrites are taken away when they are false. Exec is attach
 	// and debugging, too. View is to read what is in the space's own namespaces, but Secrets.
-	// PodWrites is to delete, evict and label Pods, and what else was born at the target.
+	// PodWrites is to delete, evict and label Pods, and what else was born at the target. Services is that
+	// Services of spaces answer Pods of their space at other targets.
 	// +optional
 	Logs *bool `json:"logs,omitempty"`
 	// +optional
@@ -82,6 +83,8 @@ type SyncTargetAllow struct {
 	View *bool `json:"view,omitempty"`
 	// +optional
 	PodWrites *bool `json:"podWrites,omitempty"`
+	// +optional
+	Services *bool `json:"services,omitempty"`
 }
 
 // SyncTargetPolicy is what spaces may do on a target's cluster beyond the default.
@@ -134,8 +137,8 @@ type SyncTargetPolicy struct {
 	Tokens bool `json:"tokens,omitempty"`
 	// Logs, Exec and PortForward say where a space may not reach into its own Pods in this way, View
 	// where it may not read what is in its own namespaces, PodWrites where it may not delete, evict and
-	// label its Pods: false for all spaces, SPACE=false for one,
-	// SPACE=true for one of few.
+	// label its Pods, Services where its Services do not answer other targets: false for all spaces,
+	// SPACE=false for one, SPACE=true for one of few.
 	// +optional
 	Logs []string `json:"logs,omitempty"`
 	// +optional
@@ -146,4 +149,6 @@ type SyncTargetPolicy struct {
 	View []string `json:"view,omitempty"`
 	// +optional
 	PodWrites []string `json:"podWrites,omitempty"`
+	// +optional
+	Services []string `json:"services,omitempty"`
 }
