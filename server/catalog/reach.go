@@ -12,8 +12,8 @@ func (c *Catalog) Feeds(o *Object) *Set { return c.Sets.Union(o.On, o.Named) }
 func (o *Object) HasAt(target string) bool { return o.On.Has(target) || o.Named.Has(target) }
 
 // NamedAt is where the name of an object is to be that is on a set of targets: while it is on none, between two
-// places, the name is wherever it was. A relay chooses among its own
-// children, which know nothing of its siblings. The lock must be held.
+// places, the name is wherever the space runs pods. A relay chooses among its own children, which know nothing of
+// its siblings. The lock must be held.
 func (c *Catalog) NamedAt(o *Object, on *Set) *Set {
 	if !o.Reaches || !o.Present || o.Leaving || o.Retired || o.Source == nil {
 		return nil
