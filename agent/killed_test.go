@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"syscall"
 	"testing"
 	"time"
 
@@ -50,6 +51,9 @@ func beKilled() {
 // deadly kills the process now and then while the target makes an object: its entry may not be
 // durable yet.
 type deadly struct{ next http.RoundTripper }
+
+// WrappedRoundTripper is how the agent comes to the transport's certificates.
+func (d deadly) WrappedRoundTripper() http.RoundTripper { return d.next }
 
 func (d deadly) RoundTrip(r *http.Request) (*http.Response, error) {
 	if r.Method == http.MethodPatch && rand.IntN(15) == 0 {
@@ -148,6 +152,9 @@ func TestKilledWhileApplying(t *testing.T) {
 			if rand.IntN(400) == 0 {
 				_ = agent.Process.Kill() // or it has just done so itself
 			}
+		}
+		if status := agent.ProcessState.Sys().(syscall.WaitStatus); !status.Signaled() {
+			t.Fatalf("an agent ended by itself: %v", agent.ProcessState)
 		}
 		// What was on its way is not wanted any more, and the center does not remember that it ever
 		// was.
