@@ -49,7 +49,7 @@ func (l *findings) find(where string, bucket *bbolt.Bucket, k []byte) {
 
 // Check reads everything in the file, also every body, and tells what is wrong: pages, records that
 // do not decode, values that are not what their hash says, digests and counts that do not agree
-// with the contents, Secrets whose key is missing. An empty list means that all is well.
+// with the contents, Secrets whose key is missing. An empty list means that all is well. Who writes waits meanwhile.
 func (f *File) Check() ([]Finding, error) {
 	l, err := f.look(true)
 	if errors.Is(err, ErrCorrupt) {
@@ -87,7 +87,11 @@ func (f *File) examine(whole bool) error {
 
 func (f *File) look(whole bool) (findings, error) {
 	l := findings{lost: map[string][]store.Key{}}
-	err := f.view(func(tx *bbolt.Tx) error {
+	look := f.view
+	if whole {
+		look = f.still
+	}
+	err := look(func(tx *bbolt.Tx) error {
 		names, err := copies(tx)
 		if err != nil {
 			return err

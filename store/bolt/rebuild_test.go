@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"skerry.dev/skerry/store"
@@ -220,6 +221,33 @@ func TestTombstoneOfWhatTheConsumerHolds(t *testing.T) {
 	if _, ok, _ := s.Get(storetest.Key(2)); ok {
 		t.Error("the tombstone of what nobody has was stored")
 	}
+}
+
+// What is written meanwhile is no damage.
+func TestCheckWhileOthersWrite(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.db")
+	f := open(t, path, bolt.Options{})
+	s, incarnation := reportedBy(t, f, 0, bolt.SinkOptions{}), store.NewIncarnation()
+	var writing sync.WaitGroup
+	stop := make(chan struct{})
+	writing.Go(func() {
+		for revision := int64(1); ; revision++ {
+			select {
+			case <-stop:
+				return
+			default:
+				commit(t, s, incarnation, revision, storetest.Value(int(revision%50), revision, "x"))
+			}
+		}
+	})
+	for range 20 {
+		if found, err := f.Check(); err != nil || len(found) > 0 {
+			t.Errorf("%v %v", found, err)
+			break
+		}
+	}
+	close(stop)
+	writing.Wait()
 }
 
 func TestCheck(t *testing.T) {

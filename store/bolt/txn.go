@@ -21,6 +21,24 @@ func (f *File) view(do func(*bbolt.Tx) error) error {
 	return f.recordDamage(guard(func() error { return f.db.View(do) }))
 }
 
+// still runs do in a snapshot of the file while nobody writes: the free list, which a look at all pages is compared
+// with, is always that of now.
+func (f *File) still(do func(*bbolt.Tx) error) error {
+	if f.readOnly {
+		return f.view(do)
+	}
+	f.swap.RLock()
+	defer f.swap.RUnlock()
+	return f.recordDamage(guard(func() error {
+		tx, err := f.db.Begin(true)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() //nolint:errcheck // nothing was written
+		return do(tx)
+	}))
+}
+
 // update runs do in a transaction that is durable when it returns, and counts what that cost. An
 // error of the disk is a *diskError.
 func (f *File) update(do func(*bbolt.Tx) error) error {
