@@ -5,12 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"slices"
 	"strconv"
-	"sync/atomic"
+	"sync"
 	"syscall"
 	"time"
 
@@ -195,7 +196,7 @@ func (s *Site) call(
 	if !s.Pods.Placed(store.Key{Space: r.Space, Resource: "pods", Namespace: r.Namespace, Name: b.pod}, b.uid) {
 		return nil, missing(&of)
 	}
-	conn, err := s.way.dial(ctx, net.JoinHostPort(b.address, strconv.Itoa(b.port)))
+	conn, err := s.way.dial(ctx, r.Space, net.JoinHostPort(b.address, strconv.Itoa(b.port)))
 	if err != nil {
 		return nil, err
 	}
@@ -238,21 +239,42 @@ func (s *Site) callablePod(
 	return live, callable(r, live)
 }
 
-// way knows whether this machine has a way into the network of Pods.
-type way struct{ closed atomic.Int64 } // until when it has none, in Unix nanoseconds
+// way knows of which spaces Pods cannot be reached straight: this machine may have no way into the network of Pods,
+// and a space's own policies may let nobody in. The zero value knows nothing.
+type way struct {
+	mu     sync.Mutex
+	closed map[string]time.Time // until when, by space
+}
 
 // noWay is for how long no way is looked for after there was none.
 const noWay = time.Minute
 
-// dial connects to a Pod. It returns nil where there is no way.
-func (w *way) dial(ctx context.Context, address string) (net.Conn, error) {
-	if time.Now().UnixNano() < w.closed.Load() {
+// dial connects to a Pod of a space. It returns nil where there is no way.
+func (w *way) dial(ctx context.Context, space, address string) (net.Conn, error) {
+	if w.isClosed(space) {
 		return nil, nil
 	}
 	conn, err := (&net.Dialer{Timeout: directTime}).DialContext(ctx, "tcp", address)
 	if err == nil || ctx.Err() != nil || errors.Is(err, syscall.ECONNREFUSED) {
 		return conn, err // a Pod that refuses was reached
 	}
-	w.closed.Store(time.Now().Add(noWay).UnixNano())
+	w.close(space)
 	return nil, nil
+}
+
+func (w *way) isClosed(space string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return time.Now().Before(w.closed[space])
+}
+
+func (w *way) close(space string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := time.Now()
+	maps.DeleteFunc(w.closed, func(_ string, until time.Time) bool { return now.After(until) })
+	if w.closed == nil {
+		w.closed = map[string]time.Time{}
+	}
+	w.closed[space] = now.Add(noWay)
 }

@@ -223,16 +223,22 @@ func TestServeRemembersForAMoment(t *testing.T) {
 	}
 }
 
-// An address to which there is no way is not tried for a while: the API server forwards the port.
+// An address to which there is no way is not tried for a while: the API server forwards the port. One space's Pods
+// say nothing of another's.
 func TestWay(t *testing.T) {
 	var w way
-	if conn, err := w.dial(t.Context(), "127.0.0.1:1"); conn != nil || err == nil || w.closed.Load() != 0 {
-		t.Errorf("a port that refuses is %v, %v: there is a way", conn, err)
-	}
-	if conn, err := w.dial(t.Context(), "[fe80::1%none]:1"); conn != nil || err != nil || w.closed.Load() == 0 {
-		t.Errorf("without a way it is %v, %v", conn, err)
-	}
-	if conn, err := w.dial(t.Context(), "127.0.0.1:1"); conn != nil || err != nil {
-		t.Errorf("a moment later it is %v, %v", conn, err)
+	for _, want := range []struct {
+		what, space, address string
+		refused, closed      bool
+	}{
+		{"a port that refuses was reached", "shop", "127.0.0.1:1", true, false},
+		{"without a way it is forwarded", "shop", "[fe80::1%none]:1", false, true},
+		{"so it is a moment later", "shop", "127.0.0.1:1", false, true},
+		{"another space has a way", "team", "127.0.0.1:1", true, false},
+	} {
+		conn, err := w.dial(t.Context(), want.space, want.address)
+		if conn != nil || (err != nil) != want.refused || w.isClosed(want.space) != want.closed {
+			t.Errorf("%s: %v, %v, closed %v", want.what, conn, err, w.isClosed(want.space))
+		}
 	}
 }
