@@ -31,16 +31,7 @@ func (s *Services) accept(e *entry, port uint16, l net.Listener) {
 			continue
 		}
 		caller := conn.(*net.TCPConn)
-		give := s.seats.take(e.of.key.Space)
-		if give == nil {
-			s.Metrics.refuse(refusedLimit)
-			reset(caller)
-			continue
-		}
-		e.open.Go(func() {
-			defer give()
-			s.serve(e, port, caller)
-		})
+		e.open.Go(func() { s.serve(e, port, caller) })
 	}
 }
 
@@ -53,11 +44,13 @@ func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 	defer cancel()
 	late := time.AfterFunc(callTime, cancel)
 	defer late.Stop()
-	if why := s.refuses(ctx, e.of, caller); why != "" {
+	give, why := s.admit(ctx, e.of, caller)
+	if why != "" {
 		s.Metrics.refuse(why)
 		reset(caller)
 		return
 	}
+	defer give()
 	conn, err := upward.Call(ctx, s.up, e.of.key.Space, "", upward.ServiceCall{
 		Namespace: e.of.key.Namespace, Service: e.of.key.Name, UID: e.of.origin, Port: port})
 	if err == nil && !late.Stop() {
@@ -80,31 +73,40 @@ func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 	exchange.Pass(caller, conn)
 }
 
-// refuses says why a caller is not served, empty for one that is.
-func (s *Services) refuses(ctx context.Context, of callee, caller net.Conn) string {
-	at, err := netip.ParseAddrPort(caller.RemoteAddr().String())
+// admit takes a seat for a caller, and returns what gives it back, or says why there is none. A Pod of the space that
+// is known here needs a seat alone. About every other caller the cluster is asked, which takes one of few places and
+// no seat: whoever reaches a port of this machine holds up nobody who is known.
+func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (give func(), refused string) {
+	from, err := netip.ParseAddrPort(caller.RemoteAddr().String())
 	if err != nil {
-		return refusedCaller
+		return nil, refusedCaller
 	}
-	is, err := s.ofSpace(ctx, of, at.Addr().Unmap())
-	switch {
-	case err != nil:
-		s.Log.Debug("cannot find out who calls a Service", "caller", at.Addr(), "err", err)
-		return refusedUnknown
-	case !is:
-		s.Log.Debug("whoever calls a Service is no pod of its space", "caller", at.Addr(), "space", of.key.Space,
-			"namespace", of.key.Namespace, "service", of.key.Name)
-		return refusedCaller
+	at := from.Addr().Unmap()
+	if !s.knows(of, at.String()) {
+		done, refused := s.looks.begin(of.key.Space, at)
+		if refused != "" {
+			return nil, refused
+		}
+		is, err := s.ofSpace(ctx, of, at)
+		done(is || err != nil)
+		switch {
+		case err != nil:
+			s.Log.Debug("cannot find out who calls a Service", "caller", at, "err", err)
+			return nil, refusedUnknown
+		case !is:
+			s.Log.Debug("whoever calls a Service is no pod of its space", "caller", at, "space", of.key.Space,
+				"namespace", of.key.Namespace, "service", of.key.Name)
+			return nil, refusedCaller
+		}
 	}
-	return ""
+	if give = s.seats.take(of.key.Space); give == nil {
+		return nil, refusedLimit
+	}
+	return give, ""
 }
 
-// ofSpace reports whether an address is that of a Pod of the space whose Service is called. Before it says no, it
-// asks the cluster: a Pod may be too new to be known here.
+// ofSpace asks the cluster whether an address is that of a Pod of the space whose Service is called.
 func (s *Services) ofSpace(ctx context.Context, of callee, at netip.Addr) (is bool, err error) {
-	if s.knows(of, at.String()) {
-		return true, nil
-	}
 	found := map[string]bool{}
 	_, err = s.client.List(ctx, target.Listing{Resource: pods, FieldSelector: "status.podIP=" + at.String()},
 		func(o *target.Object) error {

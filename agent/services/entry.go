@@ -228,9 +228,7 @@ func (s *Services) close(n name, e *entry, gone bool) {
 	delete(s.entries, n)
 	s.mu.Unlock()
 	if gone {
-		if err := s.ports.write(); err != nil {
-			s.Log.Warn("which ports stand for Services cannot be kept", "file", s.ports.path, "err", err)
-		}
+		s.keepPorts()
 	}
 }
 

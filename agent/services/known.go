@@ -46,6 +46,13 @@ func (s *Services) oneNamespace(kind target.EventType, o *target.Object) {
 	}
 }
 
+// forgetNamespaces is for when it is not told any more whose Namespaces are.
+func (s *Services) forgetNamespaces() { s.allNamespaces(nil) }
+
+// forgetPods is for when it is not told any more who has which address: the cluster may give one to another
+// Pod meanwhile.
+func (s *Services) forgetPods() { s.allPods(nil) }
+
 func (s *Services) allPods(found []*target.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -106,6 +106,17 @@ func (p *ports) drop(k portKey) {
 	}
 }
 
+// keep takes back what Services have whose UIDs are not among these, and reports whether any had something.
+func (p *ports) keep(uids map[string]bool) (changed bool) {
+	for k := range p.given {
+		if !uids[k.uid] {
+			p.drop(k)
+			changed = true
+		}
+	}
+	return changed
+}
+
 var errNoPort = fmt.Errorf("all ports from %d to %d of this machine are taken", firstPort, lastPort)
 
 // listen listens at the port that stands for one of a Service: the one that it had, or a free one.

@@ -40,6 +40,7 @@ type Services struct {
 	client *target.Client
 	up     http.RoundTripper
 	seats  seats
+	looks  looks
 	needed chan struct{}
 	need   sync.Once
 	woken  chan struct{} // one slot: something is dirty
@@ -102,10 +103,14 @@ func (s *Services) Run(ctx context.Context) (err error) {
 		s.Log.Warn("which ports stood for which Services is not known any more; they get new ones", "file", s.ports.path)
 	}
 	listed := make(chan struct{}, 4)
-	parts.Go(func() { s.follow(ctx, delivered(services), s.allServices, s.oneService, listed) })
-	parts.Go(func() { s.follow(ctx, delivered(endpointSlices), s.allSlices, s.oneSlice, listed) })
-	parts.Go(func() { s.follow(ctx, delivered(namespaces), s.allNamespaces, s.oneNamespace, listed) })
-	parts.Go(func() { s.follow(ctx, target.Listing{Resource: pods}, s.allPods, s.onePod, listed) })
+	parts.Go(func() { s.follow(ctx, delivered(services), s.allServices, s.oneService, nil, listed) })
+	parts.Go(func() { s.follow(ctx, delivered(endpointSlices), s.allSlices, s.oneSlice, nil, listed) })
+	parts.Go(func() {
+		s.follow(ctx, delivered(namespaces), s.allNamespaces, s.oneNamespace, s.forgetNamespaces, listed)
+	})
+	parts.Go(func() {
+		s.follow(ctx, target.Listing{Resource: pods}, s.allPods, s.onePod, s.forgetPods, listed)
+	})
 	for range cap(listed) { // a Service without slices looks like one whose slices are not known yet
 		select {
 		case <-listed:
@@ -147,6 +152,7 @@ func (s *Services) remember(ctx context.Context) {
 
 // loop makes everything as it is to be. What fails is tried again.
 func (s *Services) loop(ctx context.Context) {
+	s.giveBack()
 	wait, said := retryFirst, ""
 	for ctx.Err() == nil {
 		err := s.settle(ctx)
@@ -167,6 +173,7 @@ func (s *Services) loop(ctx context.Context) {
 		case <-ctx.Done():
 		case <-s.woken:
 		case <-timer.C:
+			s.giveBack()
 			s.all()
 		}
 		timer.Stop()
@@ -182,6 +189,29 @@ func (s *Services) all() {
 	}
 	for n := range s.entries {
 		s.dirty[n] = struct{}{}
+	}
+}
+
+// giveBack gives back the ports of Services that went while nobody looked, or before they had an entry.
+func (s *Services) giveBack() {
+	are := map[string]bool{}
+	s.mu.Lock()
+	for _, o := range s.known {
+		are[o.Metadata.UID] = true
+	}
+	for _, e := range s.entries {
+		are[e.of.uid] = true
+	}
+	s.mu.Unlock()
+	if s.ports.keep(are) {
+		s.keepPorts()
+	}
+}
+
+// keepPorts writes which port stands for which.
+func (s *Services) keepPorts() {
+	if err := s.ports.write(); err != nil {
+		s.Log.Warn("which ports stand for Services cannot be kept", "file", s.ports.path, "err", err)
 	}
 }
 

@@ -2,9 +2,11 @@ package services
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
@@ -85,8 +89,12 @@ func TestStrangersAreReset(t *testing.T) {
 // forgets waits until the site does not know any more who has the address of this machine.
 func (s *site) forgets(t *testing.T) {
 	t.Helper()
-	of := callee{key: store.Key{Space: "shop"}, spaceUID: "u-shop"}
-	eventually(t, "the change is seen", func() bool { return !s.knows(of, loopback) })
+	eventually(t, "the change is seen", func() bool { return !s.isKnown() })
+}
+
+// isKnown reports whether the site knows who has the address of this machine.
+func (s *site) isKnown() bool {
+	return s.knows(callee{key: store.Key{Space: "shop"}, spaceUID: "u-shop"}, loopback)
 }
 
 // caller replaces who has the address of this machine.
@@ -99,6 +107,107 @@ func (s *site) namespaceOf(space, uid string) {
 	s.api.Remove("", "namespaces", "", "front")
 	s.api.Put("v1", "Namespace", "", "front", namespace(space, uid))
 	s.api.Put("v1", "Pod", "front", "caller", running("Running"))
+}
+
+// Who has an address is not believed while nobody tells of changes: another space's Pod may have it by now.
+func TestWhatIsNotWatchedIsNotBelieved(t *testing.T) {
+	for _, kind := range []string{"pods", "namespaces"} {
+		s := newSite(t)
+		eventually(t, "the name leads to the agent", s.ready)
+		eventually(t, "the caller is known", s.isKnown)
+		s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool {
+			if r.URL.Path != "/api/v1/"+kind || r.URL.Query().Has("fieldSelector") {
+				return false
+			}
+			w.WriteHeader(http.StatusInternalServerError)
+			return true
+		})
+		s.api.CutWatches()
+		s.namespaceOf("team", "u-team")
+		s.forgets(t)
+		if conn := s.dial(t, "http"); !isReset(conn) || s.refusedFor(refusedCaller) == 0 {
+			t.Errorf("without a watch of %s another space's Pod is served", kind)
+		}
+	}
+}
+
+// Whoever reaches the ports of this machine holds up no Pod of the space, and has the cluster asked no more than
+// now and then.
+func TestStrangersHoldUpNobody(t *testing.T) {
+	s := newSite(t)
+	eventually(t, "the caller is known", s.isKnown)
+	answer := make(chan struct{})
+	asked := atomic.Int32{}
+	s.api.Handle(func(_ http.ResponseWriter, r *http.Request) bool {
+		if r.URL.Path == "/api/v1/pods" && r.URL.Query().Has("fieldSelector") {
+			asked.Add(1)
+			<-answer
+		}
+		return false
+	})
+	strangers := make([]*net.TCPConn, mostLooksOfSpace)
+	for i := range strangers {
+		strangers[i] = s.dialFrom(t, "127.0.0.2", "http")
+	}
+	eventually(t, "the cluster is asked about each", func() bool { return int(asked.Load()) == len(strangers) })
+	if conn := s.dialFrom(t, "127.0.0.2", "http"); !isReset(conn) || s.refusedFor(refusedLimit) == 0 {
+		t.Error("the cluster is asked about any number of callers")
+	}
+	if _, err := io.ReadFull(s.dial(t, "http"), make([]byte, 4)); err != nil {
+		t.Errorf("a Pod of the space is held up: %v", err)
+	}
+	close(answer)
+	for _, conn := range strangers {
+		if !isReset(conn) {
+			t.Error("a stranger is served")
+		}
+	}
+	s.looks.mu.Lock()
+	defer s.looks.mu.Unlock()
+	if s.looks.all != 0 || len(s.looks.spaces) != 0 {
+		t.Errorf("%d of %v are left", s.looks.all, s.looks.spaces)
+	}
+}
+
+// A caller that is no Pod of the space is not asked about again at once, one that is may ask again.
+func TestStrangersAreRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l looks
+		at := netip.MustParseAddr("10.0.0.1")
+		begin := func(space string) (func(bool), string) { return l.begin(space, at) }
+		for _, again := range []bool{true, false} {
+			done, refused := begin("shop")
+			if refused != "" {
+				t.Fatal(refused)
+			}
+			done(again)
+		}
+		if _, refused := begin("shop"); refused != refusedCaller {
+			t.Errorf("asked about again at once: %q", refused)
+		}
+		if done, refused := begin("team"); refused != "" {
+			t.Errorf("no stranger to another space, and %q", refused)
+		} else {
+			done(true)
+		}
+		time.Sleep(strangerTime)
+		if _, refused := begin("shop"); refused != "" {
+			t.Errorf("not asked about again: %q", refused)
+		}
+	})
+}
+
+// A site asks about no more callers at a time than it may, whatever spaces they call.
+func TestLooksAreLimited(t *testing.T) {
+	var l looks
+	for i := range mostLooks {
+		if _, refused := l.begin(fmt.Sprint(i), netip.IPv4Unspecified()); refused != "" {
+			t.Fatal(refused)
+		}
+	}
+	if _, refused := l.begin("one more", netip.IPv4Unspecified()); refused != refusedLimit {
+		t.Errorf("more than it may: %q", refused)
+	}
 }
 
 // A Pod that is known costs no question. One that is too new to be known is asked for.
@@ -215,6 +324,24 @@ func TestPortsOutliveARestart(t *testing.T) {
 	}
 	run(t, first, dir)
 	first.dial(t, "http")
+}
+
+// Ports of a Service that went while no agent ran come back: there are 2,000.
+func TestPortsOfServicesThatWentComeBack(t *testing.T) {
+	s := &site{api: newAPI(t), up: newParent(t)}
+	s.uid = s.api.Put("v1", "Service", "app", "web", service(target.ReachSpace, port("http", 80, "TCP")))
+	dir := t.TempDir()
+	path := filepath.Join(dir, "services.json")
+	text := fmt.Sprintf(`{"u-went":{"80":17000},%q:{"80":17001}}`, s.uid)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	run(t, s, dir)
+	eventually(t, "the name leads to the agent", s.ready)
+	want := fmt.Sprintf(`{%q:{"80":17001}}`, s.uid)
+	if text, err := os.ReadFile(path); err != nil || string(text) != want {
+		t.Errorf("kept is %q, %v, want %q", text, err, want)
+	}
 }
 
 // A Service that ceased to reach its space while the agent was away leaves no slice, which would lead to nobody.

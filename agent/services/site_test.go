@@ -226,6 +226,12 @@ func (s *site) portsOf() map[string]int {
 // dial connects to a port of the Service, as kube-proxy has a caller do.
 func (s *site) dial(t *testing.T, name string) *net.TCPConn {
 	t.Helper()
+	return s.dialFrom(t, loopback, name)
+}
+
+// dialFrom is dial of a caller with another address of this machine.
+func (s *site) dialFrom(t *testing.T, from, name string) *net.TCPConn {
+	t.Helper()
 	var conn net.Conn
 	eventually(t, "the agent accepts", func() bool {
 		port, has := s.portsOf()[name]
@@ -234,7 +240,8 @@ func (s *site) dial(t *testing.T, name string) *net.TCPConn {
 		}
 		var err error
 		at := net.JoinHostPort(loopback, strconv.Itoa(port))
-		conn, err = (&net.Dialer{Timeout: 5 * time.Second}).DialContext(t.Context(), "tcp", at)
+		caller := net.Dialer{Timeout: 5 * time.Second, LocalAddr: &net.TCPAddr{IP: net.ParseIP(from)}}
+		conn, err = caller.DialContext(t.Context(), "tcp", at)
 		return err == nil
 	})
 	t.Cleanup(func() { conn.Close() })

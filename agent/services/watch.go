@@ -33,12 +33,13 @@ func reaches(o *target.Object) bool {
 }
 
 // follow tells of all objects of a kind, and then of each change, until ctx ends. It says once when the first
-// list is complete.
+// list is complete. Where lost is given it is told when changes may be missed, and all objects are listed again.
 func (s *Services) follow(
 	ctx context.Context,
 	l target.Listing,
 	all func([]*target.Object),
 	one func(target.EventType, *target.Object),
+	lost func(),
 	listed chan<- struct{},
 ) {
 	from, wait, first := "", retryFirst, true
@@ -65,6 +66,10 @@ func (s *Services) follow(
 			from = ""
 		case err == nil || time.Since(began) > lookEvery:
 			wait = retryFirst
+		}
+		if err != nil && lost != nil {
+			lost()
+			from = ""
 		}
 		if err != nil && ctx.Err() == nil {
 			s.Log.Debug("cannot watch", "resource", l.Resource, "err", err)
