@@ -195,6 +195,10 @@ func (s *Services) listen(ctx context.Context, e *entry, is *spec) (out []target
 	for _, port := range slices.Sorted(maps.Keys(wanted)) {
 		d := e.ports[port]
 		if d == nil {
+			if s.portsOfSpace(e.of.key.Space) >= mostPortsOfSpace {
+				failed = append(failed, errNoShare)
+				continue
+			}
 			before, had := s.ports.given[portKey{e.of.uid, port}]
 			l, at, err := s.ports.listen(ctx, e.at, portKey{e.of.uid, port})
 			if err != nil {
@@ -212,6 +216,18 @@ func (s *Services) listen(ctx context.Context, e *entry, is *spec) (out []target
 		failed = append(failed, s.ports.write())
 	}
 	return out, errors.Join(failed...)
+}
+
+// portsOfSpace counts the ports of a space's Services.
+func (s *Services) portsOfSpace(space string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, e := range s.entries {
+		if e.of.key.Space == space {
+			n += len(e.ports)
+		}
+	}
+	return n
 }
 
 // close ends an entry and its connections. Gone gives its ports back.

@@ -117,6 +117,12 @@ func (p *ports) keep(uids map[string]bool) (changed bool) {
 	return changed
 }
 
+// mostPortsOfSpace bounds how many ports the Services of one space may have: the others get some, too.
+const mostPortsOfSpace = (lastPort - firstPort + 1) / 2
+
+var errNoShare = fmt.Errorf("the space has its share of the ports of this machine, %d, for its other Services; "+
+	"let some answer only where they are (annotation skerry.dev/reach: Target)", mostPortsOfSpace)
+
 var errNoPort = fmt.Errorf("all ports from %d to %d of this machine are taken", firstPort, lastPort)
 
 // listen listens at the port that stands for one of a Service: the one that it had, or a free one.

@@ -1,24 +1,17 @@
 package services
 
 import (
-	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
-	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync/atomic"
-	"syscall"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"skerry.dev/skerry/agent/target"
-	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/upward"
 )
 
@@ -49,214 +42,6 @@ func TestANameLeadsToAnotherSite(t *testing.T) {
 	owners, _ := s.slice()["metadata"].(m)["ownerReferences"].([]any)
 	if len(owners) != 1 || owners[0].(m)["uid"] != s.uid || owners[0].(m)["controller"] != nil {
 		t.Errorf("owned by %v: it goes with the Service, and is none of the slices that the cluster makes", owners)
-	}
-}
-
-// reset reports whether a connection was ended without a byte.
-func isReset(conn net.Conn) bool {
-	_, err := conn.Read(make([]byte, 1))
-	return errors.Is(err, syscall.ECONNRESET)
-}
-
-// Nobody but a Pod of the very space, with an address of its own, is served.
-func TestStrangersAreReset(t *testing.T) {
-	for name, change := range map[string]func(*site){
-		"nobody":           func(s *site) { s.api.Remove("", "pods", "front", "caller") },
-		"an ended Pod":     func(s *site) { s.caller(running("Succeeded")) },
-		"the node":         func(s *site) { s.caller(m{"spec": m{"hostNetwork": true}, "status": running("")["status"]}) },
-		"another space":    func(s *site) { s.namespaceOf("team", "u-team") },
-		"an earlier space": func(s *site) { s.namespaceOf("shop", "u-earlier") },
-		"two spaces": func(s *site) {
-			s.api.Put("v1", "Namespace", "", "other", namespace("team", "u-team"))
-			s.api.Put("v1", "Pod", "other", "also", running("Running"))
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			s := newSite(t)
-			eventually(t, "the name leads to the agent", s.ready)
-			change(s)
-			s.forgets(t)
-			if conn := s.dial(t, "http"); !isReset(conn) {
-				t.Error("it is served")
-			}
-			if s.refusedFor(refusedCaller) == 0 {
-				t.Error("it is not counted")
-			}
-		})
-	}
-}
-
-// forgets waits until the site does not know any more who has the address of this machine.
-func (s *site) forgets(t *testing.T) {
-	t.Helper()
-	eventually(t, "the change is seen", func() bool { return !s.isKnown() })
-}
-
-// isKnown reports whether the site knows who has the address of this machine.
-func (s *site) isKnown() bool {
-	return s.knows(callee{key: store.Key{Space: "shop"}, spaceUID: "u-shop"}, loopback)
-}
-
-// caller replaces who has the address of this machine.
-func (s *site) caller(is m) {
-	s.api.Remove("", "pods", "front", "caller")
-	s.api.Put("v1", "Pod", "front", "caller", is)
-}
-
-func (s *site) namespaceOf(space, uid string) {
-	s.api.Remove("", "namespaces", "", "front")
-	s.api.Put("v1", "Namespace", "", "front", namespace(space, uid))
-	s.api.Put("v1", "Pod", "front", "caller", running("Running"))
-}
-
-// Who has an address is not believed while nobody tells of changes: another space's Pod may have it by now.
-func TestWhatIsNotWatchedIsNotBelieved(t *testing.T) {
-	for _, kind := range []string{"pods", "namespaces"} {
-		s := newSite(t)
-		eventually(t, "the name leads to the agent", s.ready)
-		eventually(t, "the caller is known", s.isKnown)
-		s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool {
-			if r.URL.Path != "/api/v1/"+kind || r.URL.Query().Has("fieldSelector") {
-				return false
-			}
-			w.WriteHeader(http.StatusInternalServerError)
-			return true
-		})
-		s.api.CutWatches()
-		s.namespaceOf("team", "u-team")
-		s.forgets(t)
-		if conn := s.dial(t, "http"); !isReset(conn) || s.refusedFor(refusedCaller) == 0 {
-			t.Errorf("without a watch of %s another space's Pod is served", kind)
-		}
-	}
-}
-
-// Whoever reaches the ports of this machine holds up no Pod of the space, and has the cluster asked no more than
-// now and then.
-func TestStrangersHoldUpNobody(t *testing.T) {
-	s := newSite(t)
-	eventually(t, "the caller is known", s.isKnown)
-	answer := make(chan struct{})
-	asked := atomic.Int32{}
-	s.api.Handle(func(_ http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Path == "/api/v1/pods" && r.URL.Query().Has("fieldSelector") {
-			asked.Add(1)
-			<-answer
-		}
-		return false
-	})
-	strangers := make([]*net.TCPConn, mostLooksOfSpace)
-	for i := range strangers {
-		strangers[i] = s.dialFrom(t, "127.0.0.2", "http")
-	}
-	eventually(t, "the cluster is asked about each", func() bool { return int(asked.Load()) == len(strangers) })
-	if conn := s.dialFrom(t, "127.0.0.2", "http"); !isReset(conn) || s.refusedFor(refusedLimit) == 0 {
-		t.Error("the cluster is asked about any number of callers")
-	}
-	if _, err := io.ReadFull(s.dial(t, "http"), make([]byte, 4)); err != nil {
-		t.Errorf("a Pod of the space is held up: %v", err)
-	}
-	close(answer)
-	for _, conn := range strangers {
-		if !isReset(conn) {
-			t.Error("a stranger is served")
-		}
-	}
-	s.looks.mu.Lock()
-	defer s.looks.mu.Unlock()
-	if s.looks.all != 0 || len(s.looks.spaces) != 0 {
-		t.Errorf("%d of %v are left", s.looks.all, s.looks.spaces)
-	}
-}
-
-// A caller that is no Pod of the space is not asked about again at once, one that is may ask again.
-func TestStrangersAreRemembered(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		var l looks
-		at := netip.MustParseAddr("10.0.0.1")
-		begin := func(space string) (func(bool), string) { return l.begin(space, at) }
-		for _, again := range []bool{true, false} {
-			done, refused := begin("shop")
-			if refused != "" {
-				t.Fatal(refused)
-			}
-			done(again)
-		}
-		if _, refused := begin("shop"); refused != refusedCaller {
-			t.Errorf("asked about again at once: %q", refused)
-		}
-		if done, refused := begin("team"); refused != "" {
-			t.Errorf("no stranger to another space, and %q", refused)
-		} else {
-			done(true)
-		}
-		time.Sleep(strangerTime)
-		if _, refused := begin("shop"); refused != "" {
-			t.Errorf("not asked about again: %q", refused)
-		}
-	})
-}
-
-// A site asks about no more callers at a time than it may, whatever spaces they call.
-func TestLooksAreLimited(t *testing.T) {
-	var l looks
-	for i := range mostLooks {
-		if _, refused := l.begin(fmt.Sprint(i), netip.IPv4Unspecified()); refused != "" {
-			t.Fatal(refused)
-		}
-	}
-	if _, refused := l.begin("one more", netip.IPv4Unspecified()); refused != refusedLimit {
-		t.Errorf("more than it may: %q", refused)
-	}
-}
-
-// A Pod that is known costs no question. One that is too new to be known is asked for.
-func TestKnownCallersCostNothing(t *testing.T) {
-	s := newSite(t)
-	greeted := func() {
-		t.Helper()
-		if _, err := io.ReadFull(s.dial(t, "http"), make([]byte, 4)); err != nil {
-			t.Error(err)
-		}
-	}
-	asked := "/api/v1/pods?status.podIP=" + loopback
-	greeted()
-	if n := s.api.Listed(asked); n != 0 {
-		t.Errorf("asked %d times for a Pod that is known", n)
-	}
-	s.mu.Lock()
-	clear(s.pods)
-	s.mu.Unlock()
-	greeted()
-	if n := s.api.Listed(asked); n == 0 {
-		t.Error("not asked for a Pod that is not known")
-	}
-}
-
-// A cluster that does not say who calls, and a parent that cannot be reached, end a call at once.
-func TestWhatCannotBeKnownIsReset(t *testing.T) {
-	s := newSite(t)
-	conn := s.dial(t, "http")
-	if _, err := io.ReadFull(conn, make([]byte, 4)); err != nil {
-		t.Fatal(err)
-	}
-	s.up.mu.Lock()
-	s.up.cut = true
-	s.up.mu.Unlock()
-	if conn := s.dial(t, "http"); !isReset(conn) || s.refusedFor(refusedNowhere) == 0 {
-		t.Error("without a parent it is not reset")
-	}
-	s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool {
-		if r.URL.Path == "/api/v1/pods" && r.URL.Query().Has("fieldSelector") {
-			w.WriteHeader(http.StatusInternalServerError)
-			return true
-		}
-		return false
-	})
-	s.api.Remove("", "pods", "front", "caller")
-	s.forgets(t)
-	if conn := s.dial(t, "http"); !isReset(conn) || s.refusedFor(refusedUnknown) == 0 {
-		t.Error("without an answer of the cluster it is not reset")
 	}
 }
 
@@ -295,53 +80,6 @@ func TestANameEnds(t *testing.T) {
 	eventually(t, "it is back", s.ready)
 	s.api.Remove("", "services", "app", "web")
 	eventually(t, "the slice has gone with it", func() bool { return s.slice() == nil })
-}
-
-// A restart changes no port, and a file that cannot be read costs new ones.
-func TestPortsOutliveARestart(t *testing.T) {
-	dir := t.TempDir()
-	s := newSite(t)
-	first := &site{api: newAPI(t), up: s.up}
-	first.uid = first.api.Put("v1", "Service", "app", "web", service(target.ReachSpace, port("http", 80, "TCP")))
-	stop := first.start(t, dir)
-	eventually(t, "the name leads to the agent", first.ready)
-	before := first.portsOf()
-	if before["http"] == s.portsOf()["http"] {
-		t.Error("a port that another process has was given")
-	}
-	stop()
-	stop = first.start(t, dir)
-	conn := first.dial(t, "http")
-	if after := first.portsOf(); after["http"] != before["http"] {
-		t.Errorf("the port was %d and is %d", before["http"], after["http"])
-	}
-	if isReset(conn) {
-		t.Error("it does not answer after a restart")
-	}
-	stop()
-	if err := os.WriteFile(filepath.Join(dir, "services.json"), []byte(`{"u":{"80":1}}`), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run(t, first, dir)
-	first.dial(t, "http")
-}
-
-// Ports of a Service that went while no agent ran come back: there are 2,000.
-func TestPortsOfServicesThatWentComeBack(t *testing.T) {
-	s := &site{api: newAPI(t), up: newParent(t)}
-	s.uid = s.api.Put("v1", "Service", "app", "web", service(target.ReachSpace, port("http", 80, "TCP")))
-	dir := t.TempDir()
-	path := filepath.Join(dir, "services.json")
-	text := fmt.Sprintf(`{"u-went":{"80":17000},%q:{"80":17001}}`, s.uid)
-	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	run(t, s, dir)
-	eventually(t, "the name leads to the agent", s.ready)
-	want := fmt.Sprintf(`{%q:{"80":17001}}`, s.uid)
-	if text, err := os.ReadFile(path); err != nil || string(text) != want {
-		t.Errorf("kept is %q, %v, want %q", text, err, want)
-	}
 }
 
 // A Service that ceased to reach its space while the agent was away leaves no slice, which would lead to nobody.
@@ -447,46 +185,3 @@ func TestWhatDoesNotLead(t *testing.T) {
 }
 
 func name0(service string) name { return name{"app", service} }
-
-// A space has no more than its share, and no site more than it may.
-func TestSeats(t *testing.T) {
-	s := seats{spaces: map[string]int{}}
-	var give []func()
-	for range mostOfSpace {
-		give = append(give, s.take("shop"))
-	}
-	if s.take("shop") != nil {
-		t.Error("a space has more than its share")
-	}
-	for range mostConnections - mostOfSpace {
-		give = append(give, s.take("team"))
-	}
-	if s.take("other") != nil {
-		t.Error("a site has more than it may")
-	}
-	for _, g := range give {
-		g()
-	}
-	if s.all != 0 || len(s.spaces) != 0 {
-		t.Errorf("%d of %v are left", s.all, s.spaces)
-	}
-}
-
-func FuzzPorts(f *testing.F) {
-	f.Add([]byte(`{"u-1":{"80":17000,"81":17001}}`))
-	f.Add([]byte(`{"u-1":{"80":17000},"u-2":{"80":17000}}`))
-	f.Fuzz(func(t *testing.T, text []byte) {
-		p := &ports{given: map[portKey]uint16{}, taken: map[uint16]struct{}{}}
-		if !p.decode(text) {
-			return
-		}
-		if len(p.given) != len(p.taken) {
-			t.Errorf("%q gives %v", text, p.given)
-		}
-		for _, port := range p.given {
-			if port < firstPort || port > lastPort {
-				t.Errorf("%q gives %d", text, port)
-			}
-		}
-	})
-}

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -123,6 +124,25 @@ type site struct {
 	up  *parent
 	uid string // of the Service
 	off bool   // the site has no gateway
+	log logged
+}
+
+// logged is what a site has written to its log.
+type logged struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) has(text string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.text.String(), text)
 }
 
 const loopback = "127.0.0.1"
@@ -176,7 +196,7 @@ func run(t *testing.T, s *site, dir string) *site {
 // start runs a site until stop is called.
 func (s *site) start(t *testing.T, dir string) (stop func()) {
 	clients := target.NewClients(target.Cluster(s.api.Config()))
-	c := Config{Dir: dir, Clients: clients, Up: s.up, Metrics: NewMetrics(), Log: slog.New(slog.DiscardHandler),
+	c := Config{Dir: dir, Clients: clients, Up: s.up, Metrics: NewMetrics(), Log: slog.New(slog.NewTextHandler(&s.log, nil)),
 		Inventory: inventory{s.uid: {Space: "shop", Resource: "services", Namespace: "app", Name: "web"}}}
 	if !s.off {
 		c.Address = func(context.Context) (netip.Addr, error) { return netip.MustParseAddr(loopback), nil }
