@@ -64,7 +64,7 @@ func SpaceCommand() *cli.Command {
 			return err
 		}
 		return CreateSpace(c.Context, CreateSpaceOptions{Kubeconfig: c.String("kubeconfig"), Name: name,
-			Count: c.Int("default-targets"), NamespacePrefix: c.String("namespace-prefix"),
+			Count: c.Int("default-targets"), NamespacePrefix: c.String("namespace-prefix"), Reach: c.String("reach"),
 			Wait: c.Duration("wait"), DryRun: c.Bool("dry-run"), Output: c.String("output"), Out: c.App.Writer})
 	}
 	return &cli.Command{Name: "space", Usage: "create, list, use, move and delete spaces", Subcommands: []*cli.Command{
@@ -83,6 +83,10 @@ func SpaceCommand() *cli.Command {
 				&cli.StringFlag{
 					Name:  "namespace-prefix",
 					Usage: "what its namespaces have before their names at sites, as in shop-; for good",
+				},
+				&cli.StringFlag{
+					Name:  "reach",
+					Usage: "where names of its Services answer: Target, where the Service is; Space, wherever the space runs Pods",
 				},
 				WaitFlag(30*time.Second, "how long to wait until it is ready"),
 				&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},

@@ -32,6 +32,8 @@ type CreateSpaceOptions struct {
 	// NamespacePrefix stands before the names of its namespaces at sites; empty leaves them as they
 	// are.
 	NamespacePrefix string
+	// Reach is where the names of its Services answer, a v1alpha1.Reach; empty leaves it out.
+	Reach string
 	// Wait is how long to wait until the space answers.
 	Wait   time.Duration
 	DryRun bool
@@ -47,11 +49,19 @@ func CreateSpace(ctx context.Context, o CreateSpaceOptions) error {
 	if o.Count < 0 {
 		return Usage("--default-targets %d: write a number from 0; see: skerry space create --help", o.Count)
 	}
+	switch v1alpha1.Reach(o.Reach) {
+	case "", v1alpha1.ReachSpace, v1alpha1.ReachTarget:
+	default:
+		return Usage("--reach %s: write Space or Target; see: skerry space create --help", o.Reach)
+	}
 	c, err := open(o.Kubeconfig)
 	if err != nil {
 		return err
 	}
 	spec := map[string]any{}
+	if o.Reach != "" {
+		spec["services"] = map[string]any{"reach": o.Reach}
+	}
 	if o.Count > 0 {
 		spec["defaultTargets"] = map[string]any{"count": int64(o.Count)}
 	}

@@ -45,18 +45,19 @@ type Object struct {
 	Ties       *Ties
 	Epoch      uint32
 	Present    bool
-	Deleting   bool      // its deletion has begun
-	Leaving    bool      // it is being deleted, and is on no target any more: no finalizer holds it there
-	Finished   bool      // it has run to its end, see step.object
-	Duplicates bool      // a StatefulSet that may run on several targets
-	Apart      bool      // the definitions of its space do not follow it, see settleApart
-	Hook       *HookMark // a Job that is a hook of a move; nil for any other object
-	Ends       bool      // it runs once to its end, see placement.Ends
-	Paused     bool      // see placement.Paused
-	once       bool      // it must not run twice, or of a claim: workloads must not for its sake
-	Stays      bool      // a definition that is on no target, nor are its custom resources
-	Reaches    bool      // see placement.Reaches
-	Retired    bool      // it is gone from the space, and targets have it by their release, see rolled
+	Deleting   bool            // its deletion has begun
+	Leaving    bool            // it is being deleted, and is on no target any more: no finalizer holds it there
+	Finished   bool            // it has run to its end, see step.object
+	Duplicates bool            // a StatefulSet that may run on several targets
+	Apart      bool            // the definitions of its space do not follow it, see settleApart
+	Hook       *HookMark       // a Job that is a hook of a move; nil for any other object
+	Reach      placement.Reach // what it says of its name itself
+	Ends       bool            // it runs once to its end, see placement.Ends
+	Paused     bool            // see placement.Paused
+	once       bool            // it must not run twice, or of a claim: workloads must not for its sake
+	Stays      bool            // a definition that is on no target, nor are its custom resources
+	Reaches    bool            // its name answers wherever its space runs pods, see Reach
+	Retired    bool            // it is gone from the space, and targets have it by their release, see rolled
 	// dependents: its deletion leaves what it owns, here and on the targets. ParentKeeps: the parent
 	// says with skerry.dev/sync that it stays where it is no longer placed. keeps: so it does where
 	// it is let go of next. goes: it is let go of next because a user deleted by name what named it.
@@ -132,11 +133,17 @@ type RenderOptions struct {
 	Division        *placement.Division
 	runsOnce        bool // the workloads must not run twice, see customize.Origin
 	Releases        bool // the Placement has releases
-	// api is which API the pods of a workload use. variants are the same options with another api.
-	Api      placement.PodAPI
-	variants map[placement.PodAPI]*RenderOptions
+	variant
+	// variants are the same options for other objects.
+	variants map[variant]*RenderOptions
 	// whole are the same options with all replicas on each target, where division says otherwise.
 	whole *RenderOptions
+}
+
+// variant is what options say of single objects.
+type variant struct {
+	Api     placement.PodAPI // which API the pods of a workload use
+	Reaches bool             // a Service reaches its space
 }
 
 // KindOf returns the kind of a write, and takes over what the write says of it. The lock must be held.

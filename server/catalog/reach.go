@@ -1,9 +1,39 @@
 package catalog
 
+import (
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
 // A Service that reaches its space (skerry.dev/reach: Space) is also at the targets where its space runs pods
 // and where the Service itself is not: there its name leads to the targets where it is (agent/services). Such
 // a target is no place of it. No record has it, no status is read of it, and no move waits for it: nothing
 // runs there.
+
+// Name is what a target gets of a Service that is there for its name alone, where that is less than all of it.
+type Name struct {
+	Hash store.Hash
+	sent *store.Value
+}
+
+// Reaching reports whether the name of a Service is to answer wherever its space runs pods: by its own word, else
+// by that of its Namespace, else of its space.
+func (o *Object) Reaching() bool {
+	for _, word := range []placement.Reach{o.Reach, o.Namespace.Reach, o.Namespace.Space.Reach} {
+		if word != placement.ReachUnsaid {
+			return word == placement.ReachSpace
+		}
+	}
+	return false
+}
+
+// NameAt is what a target gets of an object that is not there but for its name, nil for all of it.
+func (o *Object) NameAt(target string) *Name {
+	if n := o.Namespace.Space.Reaching[o]; n != nil && !o.On.Has(target) {
+		return n
+	}
+	return nil
+}
 
 // Feeds are the targets whose feeds have an object: where it is, and where its name is.
 func (c *Catalog) Feeds(o *Object) *Set { return c.Sets.Union(o.On, o.Named) }

@@ -11,7 +11,7 @@ import (
 func (m *RenderOptions) Origin(space, uid string) customize.Origin {
 	o := customize.Origin{Space: space, UID: uid}
 	if m != nil {
-		o.Placement, o.Sync, o.PodAPI = m.placement, m.Sync, m.Api
+		o.Placement, o.Sync, o.PodAPI, o.Reaches = m.placement, m.Sync, m.Api, m.Reaches
 		o.Division, o.RunsOnce = m.Division, m.runsOnce
 	}
 	return o
@@ -38,11 +38,11 @@ func newRenderOptions(m RenderOptions) *RenderOptions {
 		m.Division = nil
 		out.whole = newRenderOptions(m)
 	}
-	out.variants = map[placement.PodAPI]*RenderOptions{}
-	for _, api := range []placement.PodAPI{placement.SpaceAPI, placement.NoAPI} {
+	out.variants = map[variant]*RenderOptions{}
+	for _, is := range []variant{{Api: placement.SpaceAPI}, {Api: placement.NoAPI}, {Reaches: true}} {
 		v := m
-		v.Api = api
-		out.variants[api] = &v
+		v.variant = is
+		out.variants[is] = &v
 	}
 	return out
 }
@@ -51,7 +51,7 @@ func newRenderOptions(m RenderOptions) *RenderOptions {
 var unplaced = newRenderOptions(RenderOptions{})
 
 // WantedOptions returns the options of who decides about the object now, in the variant for its
-// pods. Delivery.mu must be held.
+// pods, or its name. Delivery.mu must be held.
 func (c *Catalog) WantedOptions(o *Object) *RenderOptions {
 	var m *RenderOptions
 	variants := unplaced.variants
@@ -63,8 +63,12 @@ func (c *Catalog) WantedOptions(o *Object) *RenderOptions {
 			variants = m.variants
 		}
 	}
-	if api := o.podAPI(); variants[api] != nil {
-		return variants[api]
+	is := variant{Api: o.podAPI()}
+	if o.Reaches {
+		is = variant{Reaches: true}
+	}
+	if variants[is] != nil {
+		return variants[is]
 	}
 	return m
 }

@@ -128,6 +128,9 @@ func (o *Object) asItIs() version {
 // VersionAt returns what a target gets of an object that is placed there. It is false for an object that
 // the release of the target does not have. The lock must be held.
 func (c *Catalog) VersionAt(o *Object, target string) (version, bool) {
+	if n := o.NameAt(target); n != nil {
+		return version{hash: n.Hash, generation: o.Generation, sent: &n.sent}, !o.Retired
+	}
 	r := c.Rolling(o.Source)
 	if r == nil || !o.Source.Record.Has(target) {
 		return o.asItIs(), !o.Retired

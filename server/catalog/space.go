@@ -18,6 +18,7 @@ type Namespace struct {
 	Here      map[*Set]int // objects per set of targets
 	State     Conditions
 	PodAPI    placement.PodAPI     // what the Namespace says
+	Reach     placement.Reach      // what it says of the Services in it
 	Kept      *Set                 // targets where something of it stays that is no longer placed there
 	Rights    map[*Object]struct{} // its Roles and bindings; nil while it has none
 	LivesOn   livesOn
@@ -43,10 +44,11 @@ type Space struct {
 	Borrows     map[string]string   // group -> the space whose definitions of it serve this one
 	LentTo      map[*Space]struct{} // the spaces that borrow of this one
 	Here        map[*Set]int
-	Uses        map[*Set]int         // of here what has the definitions of the space follow it
-	Runs        map[*Set]int         // objects that run pods, per set of targets
-	Reaching    map[*Object]struct{} // Services that reach all of the space
-	Kept        *Set                 // as of a namespace
+	Uses        map[*Set]int      // of here what has the definitions of the space follow it
+	Runs        map[*Set]int      // objects that run pods, per set of targets
+	Reach       placement.Reach   // what it says of its Services
+	Reaching    map[*Object]*Name // Services that reach all of the space
+	Kept        *Set              // as of a namespace
 	Rights      Rights
 }
 
@@ -66,7 +68,7 @@ func (c *Catalog) SpaceOf(name string) *Space {
 			Here:        map[*Set]int{},
 			Uses:        map[*Set]int{},
 			Runs:        map[*Set]int{},
-			Reaching:    map[*Object]struct{}{},
+			Reaching:    map[*Object]*Name{},
 		}
 		s.Cluster = &Namespace{Space: s, Objects: map[objectID]*Object{}, Here: map[*Set]int{}}
 		c.Spaces[name] = s

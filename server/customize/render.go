@@ -37,6 +37,8 @@ type Origin struct {
 	// PodAPI is which API the pods of a workload use, as far as the center decides that: SpaceAPI
 	// gives them that of their space, NoAPI none, everything else leaves their template as it is.
 	PodAPI placement.PodAPI
+	// Reaches says of a Service that its name answers wherever its space runs Pods.
+	Reaches bool
 }
 
 // Render returns the bytes of an object for its targets. The object is not changed.
@@ -201,6 +203,9 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	delete(annotations, v1alpha1.AnnotationNamespacePrefix) // of a parent, whose Space does not speak here
 	if o.NamespacePrefix != "" {
 		annotations[v1alpha1.AnnotationNamespacePrefix] = o.NamespacePrefix
+	}
+	if o.Reaches {
+		annotations[v1alpha1.AnnotationReach] = string(v1alpha1.ReachSpace)
 	}
 	if o.Sync != "" {
 		annotations[v1alpha1.AnnotationSync] = o.Sync

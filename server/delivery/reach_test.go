@@ -1,21 +1,26 @@
 package delivery
 
 import (
+	"encoding/json"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
 )
 
 // reaching writes the Service web, which reaches all of its space as far as reach says.
-func (c *center) reaching(reach string) store.Key {
+func (c *center) reaching(reach v1alpha1.Reach) store.Key { return c.serviceOf(reach, "ClusterIP") }
+
+func (c *center) serviceOf(reach v1alpha1.Reach, kind string) store.Key {
 	k, of := key("", "services", "web"), meta("web")
 	of["namespace"], of["generation"], of["labels"] = "app", 1, m{"app": "web"}
 	if reach != "" {
-		of["annotations"] = m{v1alpha1.AnnotationReach: reach}
+		of["annotations"] = m{v1alpha1.AnnotationReach: string(reach)}
 	}
-	c.put(k, obj("v1", "Service", of, "spec", m{"selector": m{"app": "web"}}))
+	c.put(k, obj("v1", "Service", of, "spec", m{"selector": m{"app": "web"}, "type": kind}))
 	return k
 }
 
@@ -76,26 +81,28 @@ func TestANameIsWhereItsSpaceRunsPods(t *testing.T) {
 func TestAMoveLeavesTheName(t *testing.T) {
 	for name, breaks := range map[string]bool{"MakeBeforeBreak": false, "BreakBeforeMake": true} {
 		t.Run(name, func(t *testing.T) {
-			c := shop(t)
-			c.namespace("app", nil)
-			c.namespace("front", nil)
-			c.front("b")
-			c.placement("p", 1, []any{"b"}, breakIf(breaks))
-			web, service := c.appWeb(), c.reaching(v1alpha1.ReachSpace)
-			c.eventually("it runs at b", func() bool { return c.has("b", web) && c.has("b", service) })
-			c.report("b", web, nil)
-			c.report("b", service, nil)
-			c.placement("p", 2, []any{"a"}, breakIf(breaks))
-			if breaks {
-				c.eventually("it leaves b first", func() bool { return !c.has("b", web) })
-				c.gone("b", web)
-			}
-			c.eventually("it comes to a", func() bool { return c.has("a", web) && c.has("a", service) })
-			c.report("a", web, nil)
-			c.report("a", service, nil)
-			c.eventually("and has moved, but for its name", func() bool {
-				return !c.has("b", web) && c.has("b", service) && c.annotation(web) == "a" &&
-					slices.Equal(c.decided(placementOf("p")), []string{"a"})
+			synctest.Test(t, func(t *testing.T) {
+				c := shop(t)
+				c.namespace("app", nil)
+				c.namespace("front", nil)
+				c.front("b")
+				c.placement("p", 1, []any{"b"}, breakIf(breaks))
+				web, service := c.appWeb(), c.reaching(v1alpha1.ReachSpace)
+				c.eventually("it runs at b", func() bool { return c.has("b", web) && c.has("b", service) })
+				c.report("b", web, nil)
+				c.report("b", service, nil)
+				c.placement("p", 2, []any{"a"}, breakIf(breaks))
+				if breaks {
+					c.eventually("it leaves b first", func() bool { return !c.has("b", web) })
+					c.gone("b", web)
+				}
+				c.eventually("it comes to a", func() bool { return c.has("a", web) && c.has("a", service) })
+				c.report("a", web, nil)
+				c.report("a", service, nil)
+				c.eventually("and has moved, but for its name", func() bool {
+					return !c.has("b", web) && c.has("b", service) && c.annotation(web) == "a" &&
+						slices.Equal(c.decided(placementOf("p")), []string{"a"})
+				})
 			})
 		})
 	}
@@ -126,4 +133,88 @@ func TestANameLeavesWithTheLastPod(t *testing.T) {
 	c.eventually("the name is at a", func() bool { return c.has("a", service) })
 	c.put(front, nil)
 	c.eventually("it has left a", func() bool { return !c.has("a", service) && c.has("b", service) })
+}
+
+// sent is what a target has been told of an object, nil for nothing and while the word on it is older than its body.
+func (c *center) sent(target string, k store.Key) (o m) {
+	told, has := c.d.Feed(target).Get(k)
+	body, generation, err := c.d.Feed(target).Body(c.t.Context(), k)
+	if !has || err != nil || store.HashBody(generation, body) != told.Hash || json.Unmarshal(body, &o) != nil {
+		return nil
+	}
+	return o
+}
+
+// The nearest word counts: the Service's own, else its Namespace's, else its space's. What a site gets says it.
+func TestWhoSaysThatANameReaches(t *testing.T) {
+	c := shop(t)
+	c.namespace("app", m{v1alpha1.LabelTarget: "b"})
+	c.namespace("front", nil)
+	service := c.reaching("")
+	c.front("a")
+	c.eventually("the Service is where it is", func() bool { return c.has("b", service) && !c.has("a", service) })
+	says := func(what string, reaches bool) {
+		t.Helper()
+		c.eventually(what, func() bool {
+			notes := fields.Map(c.sent("b", service), "metadata", "annotations")
+			return notes != nil && c.has("a", service) == reaches && (notes[v1alpha1.AnnotationReach] == "Space") == reaches
+		})
+	}
+	space := func(reach v1alpha1.Reach) {
+		spec := m{"services": m{"reach": string(reach)}}
+		c.put(rootKey("spaces", "shop"), obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", spec))
+	}
+	namespace := func(reach v1alpha1.Reach) {
+		of := meta("app")
+		of["labels"] = m{v1alpha1.LabelTarget: "b"}
+		if reach != "" {
+			of["annotations"] = m{v1alpha1.AnnotationReach: string(reach)}
+		}
+		c.put(nsKey("app"), obj("v1", "Namespace", of))
+	}
+	space(v1alpha1.ReachSpace)
+	says("its space says that it reaches", true)
+	namespace(v1alpha1.ReachTarget)
+	says("its Namespace says that it does not", false)
+	c.reaching(v1alpha1.ReachSpace)
+	says("the Service says that it does", true)
+	c.reaching("")
+	says("the Service says nothing any more", false)
+	namespace("")
+	says("its Namespace says nothing any more", true)
+	c.restart()
+	says("the same after a restart", true)
+	space("")
+	says("nobody says that it reaches", false)
+}
+
+// Where a Service is only for its name, nobody comes in from outside. Where its Pods come, all of it comes.
+func TestANameTakesNobodyIn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		c.namespace("front", nil)
+		c.front("b")
+		c.placement("p", 1, []any{"a"}, nil)
+		web, service := c.appWeb(), c.serviceOf(v1alpha1.ReachSpace, "LoadBalancer")
+		types := func(a, b string) func() bool {
+			return func() bool {
+				at := func(target string) string { return fields.Clone(c.sent(target, service), "spec", "type") }
+				return at("a") == a && at("b") == b
+			}
+		}
+		c.eventually("it is a name at b", types("LoadBalancer", "ClusterIP"))
+		c.report("a", web, nil)
+		c.report("a", service, nil)
+		c.restart()
+		c.eventually("the same after a restart", types("LoadBalancer", "ClusterIP"))
+		c.front("a")
+		c.placement("p", 2, []any{"b"}, nil)
+		c.eventually("all of it comes to b", types("LoadBalancer", "LoadBalancer"))
+		c.report("b", web, nil)
+		c.report("b", service, nil)
+		c.eventually("and the name is left at a", types("ClusterIP", "LoadBalancer"))
+		c.serviceOf(v1alpha1.ReachSpace, "ClusterIP")
+		c.eventually("it is a name alone", types("ClusterIP", "ClusterIP"))
+	})
 }

@@ -56,6 +56,11 @@ func (s *step) spaceObject(w store.Write) {
 	}
 	s.borrow(sp, o.Spec.APIs)
 	sp.Labels = o.Labels
+	word := placement.ReachUnsaid
+	if o.Spec.Services != nil {
+		word = placement.ReachWord(string(o.Spec.Services.Reach))
+	}
+	s.spaceReach(sp, word)
 	offered, err := optional(o.Spec.LocationSelector)
 	if err != nil {
 		d.cfg.Log.Warn(

@@ -42,7 +42,7 @@ func (d *State) bodyFor(t *catalog.Target) store.BodyFunc {
 			if body, generation, ok, err := d.releasedBody(k, t.Name); ok || err != nil {
 				return body, generation, err
 			}
-			return d.body(ctx, k)
+			return d.bodyAt(ctx, k, t.Name)
 		}
 		d.catalog.RLock()
 		defer d.catalog.RUnlock()

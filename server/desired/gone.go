@@ -21,7 +21,7 @@ func (s *step) remove(o *catalog.Object) {
 	d.bodies.drop(k, o.Hash) // one that was made anew may be there under the key already
 	o.Present, o.Hash = false, store.Hash{}
 	indexRights(o)
-	reaches(o, false)
+	reach(o, false)
 	s.orphans(o)
 	s.stay(o, false)
 	d.saysOfConditions(o, "")

@@ -94,6 +94,7 @@ func (d *State) Progress(revision int64) {
 type rendering struct {
 	body    []byte
 	hash    store.Hash
+	name    store.Hash // of what of it is its name, zero for all of it
 	content uint64
 	digest  uint64
 	options *catalog.RenderOptions
@@ -122,11 +123,20 @@ func (d *State) renderFor(w store.Write, m *catalog.RenderOptions) rendering {
 		d.cfg.Log.Error("object cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
 		return rendering{}
 	}
-	h := store.HashBody(customize.Number(meta["generation"]), b)
+	generation := customize.Number(meta["generation"])
+	h, named := store.HashBody(generation, b), store.Hash{}
 	d.bodies.put(w.Key, h, b)
+	if m != nil && m.Reaches && customize.HasMoreThanName(w.Object) {
+		name, err := customize.Name(b)
+		if err != nil {
+			d.cfg.Log.Error("service cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
+			return rendering{}
+		}
+		named = store.HashBody(generation, name)
+	}
 	content := fnv.New64a()
 	content.Write(b)
-	return rendering{b, h, content.Sum64(), d.digest(w, m), m}
+	return rendering{b, h, named, content.Sum64(), d.digest(w, m), m}
 }
 
 // take sorts one write by what it is about.
@@ -175,7 +185,8 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	s.d.saysOfConditions(o, r.conditions)
 	touched := append(s.connect(o, r), d.catalog.Tie(o, r.follows, r.pods, r.runs)...)
 	o.Ends, o.Paused = r.ends, r.paused
-	reaches(o, r.reaches)
+	o.Reach = r.reach
+	reach(o, o.Reaching())
 	o.ReadOnce(w.Key, w.Object)
 	ended := r.finished && !o.Finished
 	if o.Finished = r.finished; o.Finished {
@@ -207,6 +218,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	if o.Digest != as.digest || labelled {
 		d.catalog.ContentChanged(o.Source)
 	}
+	name(o, as.name)
 	changed := o.Content != as.content
 	o.Hash, o.Content, o.Digest, o.Options = as.hash, as.content, as.digest, as.options
 	if changed && !s.bulk {
@@ -245,10 +257,12 @@ func (s *step) recorded(o *catalog.Object, w store.Write, labelled bool) bool {
 	switch {
 	case o.Kind.Order == store.ClassNamespace:
 		n := d.catalog.NamespaceOf(o.Namespace.Space, o.Name)
-		changed := n.Self == nil || labelled
+		annotations := fields.Map(w.Object, "metadata", "annotations")
+		word := placement.ReachWord(annotations[v1alpha1.AnnotationReach])
+		changed := n.Self == nil || labelled || n.Reach != word
+		n.Reach = word
 		n.Self, n.Labels = o, o.Labels
 		d.catalog.Known(&n.Group)
-		annotations := fields.Map(w.Object, "metadata", "annotations")
 		n.Group.Evict = placement.Split(fields.Clone(annotations, v1alpha1.AnnotationEvict))
 		n.State = catalog.ReadConditions(w.Object)
 		s.livesOn(n, w.Object)
@@ -281,6 +295,7 @@ func (s *step) moved(o *catalog.Object) {
 		return
 	}
 	s.d.attribute(o)
+	reach(o, o.Present && !o.Retired && o.Reaching())
 	s.d.catalog.RerenderIfStale(o)
 	s.settle(o, false)
 	if o.Work != nil {

@@ -1,17 +1,68 @@
 package desired
 
-import "skerry.dev/skerry/server/catalog"
+import (
+	"context"
 
-// reaches takes over whether an object reaches all of its space.
-func reaches(o *catalog.Object, is bool) {
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/customize"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// reach takes over whether an object reaches all of its space. The lock must be held.
+func reach(o *catalog.Object, is bool) {
 	if o.Reaches == is {
 		return
 	}
 	if o.Reaches = is; is {
-		o.Namespace.Space.Reaching[o] = struct{}{}
+		o.Namespace.Space.Reaching[o] = nil
 	} else {
 		delete(o.Namespace.Space.Reaching, o)
 	}
+}
+
+// name takes over what of an object is its name alone, the zero hash for all of it. The lock must be held.
+func name(o *catalog.Object, hash store.Hash) {
+	switch {
+	case !o.Reaches:
+	case hash == store.Hash{}:
+		o.Namespace.Space.Reaching[o] = nil
+	default:
+		o.Namespace.Space.Reaching[o] = &catalog.Name{Hash: hash}
+	}
+}
+
+// spaceReach takes over what a Space says of its Services.
+func (s *step) spaceReach(sp *catalog.Space, word placement.Reach) {
+	if sp.Reach == word {
+		return
+	}
+	if sp.Reach = word; s.bulk {
+		return
+	}
+	sp.EachObject(func(o *catalog.Object) {
+		if o.Present && o.Reach == placement.ReachUnsaid {
+			s.moved(o)
+		}
+	})
+}
+
+// bodyAt is the body of an object for a target that has no release of it.
+func (d *State) bodyAt(ctx context.Context, k store.Key, target string) ([]byte, int64, error) {
+	body, generation, err := d.body(ctx, k)
+	if err != nil || !d.isName(k, target) {
+		return body, generation, err
+	}
+	body, err = customize.Name(body)
+	return body, generation, err
+}
+
+// isName reports whether a target has of an object less than all, for its name alone.
+func (d *State) isName(k store.Key, target string) bool {
+	d.catalog.RLock()
+	defer d.catalog.RUnlock()
+	o := d.catalog.Find(k)
+	return o != nil && o.NameAt(target) != nil
 }
 
 // settleReaching has the names of Services follow where their space runs pods.

@@ -44,7 +44,7 @@ type reading struct {
 	follows    *placement.Follower
 	runs       bool
 	pods       catalog.LabelText
-	reaches    bool
+	reach      placement.Reach
 }
 
 func readObject(k store.Key, obj map[string]any) reading {
@@ -72,7 +72,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		podAPISaid: fields.Clone(meta, "annotations", v1alpha1.AnnotationPodAPIUsed),
 		hook:       catalog.ReadHook(k, obj),
 		follows:    placement.FollowerOf(k, obj),
-		reaches:    placement.Reaches(k, obj),
+		reach:      placement.ReachOf(k, obj),
 	}
 	if k.Class() == store.ClassCRD {
 		r.conditions = fields.String(meta, "annotations", v1alpha1.AnnotationConditions)

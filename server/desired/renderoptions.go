@@ -66,6 +66,7 @@ func (d *State) Rerender(ctx context.Context, k store.Key) error {
 		d.catalog.ContentChanged(o.Source)
 	}
 	o.Hash, o.Content, o.Digest, o.Options = as.hash, as.content, as.digest, as.options
+	name(o, as.name)
 	if d.catalog.Rolling(o.Source) != nil && d.catalog.Scaling(o) {
 		d.catalog.Rolls.Add(o.Source.UnitRef())
 	}

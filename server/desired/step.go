@@ -89,10 +89,10 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 	}
 	s.d.toldContent(o)
 	joins := next != o.On && !s.first
-	feeds := s.d.catalog.Sets.Union(next, named)
+	feeds, send := s.d.catalog.Sets.Union(next, named), []string(nil)
 	for _, t := range feeds.List() {
-		if changed || !o.HasAt(t) {
-			s.changes[t] = append(s.changes[t], s.d.catalog.Change(o, t))
+		if changed || !o.HasAt(t) || o.Reaches && next.Has(t) != o.On.Has(t) {
+			send = append(send, t)
 		}
 		if joins && next.Has(t) && t != s.renamedTo && !o.HasAt(t) && s.d.Shows(t, o) {
 			s.d.Doubts.add(t, o.Key(), s.revision)
@@ -100,11 +100,15 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 	}
 	kept, intended = s.leave(o, feeds)
 	s.framed(o, feeds)
-	if o.Named = named; next == o.On {
+	stays := next == o.On
+	s.footprint(o, next)
+	o.Named, o.On = named, next
+	for _, t := range send {
+		s.changes[t] = append(s.changes[t], s.d.catalog.Change(o, t))
+	}
+	if stays {
 		return kept, intended
 	}
-	s.footprint(o, next)
-	o.On = next
 	s.d.tellUpsyncs(o)
 	if o.Work != nil {
 		for _, dep := range o.Work.Names {

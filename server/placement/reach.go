@@ -12,10 +12,36 @@ import (
 // NoReach is the reason of a Service, or of ports of one, that answers only at the targets where it is.
 const NoReach = "NoReach"
 
-// Reaches reports whether a Service answers wherever its space runs Pods: it says so, has an address of its
-// own, and selects its Pods.
-func Reaches(k store.Key, obj map[string]any) bool {
-	return isService(k) && says(obj) == v1alpha1.ReachSpace && unreached(obj) == ""
+// Reach is a word on where the names of Services answer.
+type Reach uint8
+
+const (
+	// ReachUnsaid leaves it to whoever speaks for more Services.
+	ReachUnsaid Reach = iota
+	// ReachSpace is wherever the space runs Pods.
+	ReachSpace
+	// ReachTarget is where the Service is.
+	ReachTarget
+)
+
+// ReachWord reads a word of a Service, a Namespace or a Space. One that means nothing says nothing.
+func ReachWord(text any) Reach {
+	switch text {
+	case string(v1alpha1.ReachSpace):
+		return ReachSpace
+	case string(v1alpha1.ReachTarget):
+		return ReachTarget
+	}
+	return ReachUnsaid
+}
+
+// ReachOf is the word of an object on its own name. Only a Service that has an address of its own and selects
+// its Pods can answer elsewhere.
+func ReachOf(k store.Key, obj map[string]any) Reach {
+	if !isService(k) || unreached(obj) != "" {
+		return ReachTarget
+	}
+	return ReachWord(says(obj))
 }
 
 func isService(k store.Key) bool { return k.Group == "" && k.Resource == "services" }
@@ -38,15 +64,20 @@ func unreached(obj map[string]any) string {
 	return ""
 }
 
-// reachEffect says what of a Service that is to answer everywhere does not.
+// reachEffect says what of a Service that is to answer everywhere does not, and which words of a Service or a
+// Namespace mean nothing.
 func reachEffect(k store.Key, obj map[string]any) string {
-	if !isService(k) || says(obj) == nil {
+	if !isService(k) && k.Class() != store.ClassNamespace || says(obj) == nil {
 		return ""
 	}
 	name := v1alpha1.AnnotationReach
-	if says(obj) != v1alpha1.ReachSpace {
-		return fmt.Sprintf("annotation %s: %.80q means nothing; write %s for a Service that answers wherever its space "+
-			"runs Pods, or leave it out", name, fmt.Sprint(says(obj)), v1alpha1.ReachSpace)
+	switch word := ReachWord(says(obj)); {
+	case word == ReachUnsaid:
+		return fmt.Sprintf("annotation %s: %.80q means nothing; write %s for Services that answer wherever their space "+
+			"runs Pods, %s for those that answer where they are, or leave it out", name, fmt.Sprint(says(obj)),
+			v1alpha1.ReachSpace, v1alpha1.ReachTarget)
+	case word == ReachTarget || !isService(k):
+		return ""
 	}
 	if why := unreached(obj); why != "" {
 		return fmt.Sprintf("annotation %s has no effect: %s", name, why)

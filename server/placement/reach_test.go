@@ -8,7 +8,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-func TestReaches(t *testing.T) {
+func TestReachOf(t *testing.T) {
 	type m = map[string]any
 	key := store.Key{Space: "shop", Resource: "services", Namespace: "app", Name: "web"}
 	service := func(reach string, spec m) m {
@@ -20,23 +20,27 @@ func TestReaches(t *testing.T) {
 	}
 	selects := m{"app": "web"}
 	for name, c := range map[string]struct {
-		key     store.Key
-		obj     m
-		reaches bool
-		says    string
+		key  store.Key
+		obj  m
+		want Reach
+		says string
 	}{
-		"without the annotation": {key, service("", m{"selector": selects}), false, ""},
-		"with it":                {key, service("Space", m{"selector": selects, "ports": []any{m{"port": 80}}}), true, ""},
-		"another value":          {key, service("space", m{"selector": selects}), false, `"space" means nothing; write Space`},
-		"headless":               {key, service("Space", m{"selector": selects, "clusterIP": "None"}), false, "headless"},
-		"another name":           {key, service("Space", m{"type": "ExternalName", "selector": selects}), false, "ExternalName"},
-		"without a selector":     {key, service("Space", m{}), false, "no selector"},
+		"without the annotation": {key, service("", m{"selector": selects}), ReachUnsaid, ""},
+		"where it is":            {key, service("Target", m{"selector": selects}), ReachTarget, ""},
+		"a Namespace":            {store.Key{Space: "shop", Resource: "namespaces", Name: "app"}, service("Space", nil), ReachTarget, ""},
+		"a Namespace, wrong": {store.Key{Space: "shop", Resource: "namespaces", Name: "app"}, service("All", nil), ReachTarget,
+			`"All" means nothing`},
+		"with it":            {key, service("Space", m{"selector": selects, "ports": []any{m{"port": 80}}}), ReachSpace, ""},
+		"another value":      {key, service("space", m{"selector": selects}), ReachUnsaid, `"space" means nothing; write Space`},
+		"headless":           {key, service("Space", m{"selector": selects, "clusterIP": "None"}), ReachTarget, "headless"},
+		"another name":       {key, service("Space", m{"type": "ExternalName", "selector": selects}), ReachTarget, "ExternalName"},
+		"without a selector": {key, service("Space", m{}), ReachTarget, "no selector"},
 		"a UDP port beside": {key, service("Space", m{"selector": selects, "ports": []any{m{"port": int64(80)},
-			m{"port": int64(53), "protocol": "UDP"}}}), true, "ports 53/UDP"},
+			m{"port": int64(53), "protocol": "UDP"}}}), ReachSpace, "ports 53/UDP"},
 		"no Service": {store.Key{Space: "shop", Resource: "configmaps", Namespace: "app", Name: "web"},
-			service("Space", m{"selector": selects}), false, ""},
+			service("Space", m{"selector": selects}), ReachTarget, ""},
 	} {
-		if got := Reaches(c.key, c.obj); got != c.reaches {
+		if got := ReachOf(c.key, c.obj); got != c.want {
 			t.Errorf("%s: %v", name, got)
 		}
 		reason, says := NoEffect(c.key, c.obj)

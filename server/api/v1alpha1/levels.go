@@ -26,11 +26,9 @@ const (
 	// is not in it has none.
 	AnnotationShares = "skerry.dev/shares"
 
-	// AnnotationReach on a Service, as ReachSpace, has its name answer at each target where its space runs
-	// Pods: where none of its own Pods is ready, connections go to a target that has one.
+	// AnnotationReach on a Service is its Reach. On a Namespace it is that of the Services in it which say
+	// nothing.
 	AnnotationReach = "skerry.dev/reach"
-	// ReachSpace is the value of AnnotationReach.
-	ReachSpace = "Space"
 )
 
 // IsPolicy reports whether a Placement of a space, by its name, is kept for one of root.

@@ -58,6 +58,9 @@ type SpaceSpec struct {
 	// +kubebuilder:validation:MaxItems=20
 	// +optional
 	APIs []SharedAPI `json:"apis,omitempty"`
+	// Services says where the names of the space's Services answer.
+	// +optional
+	Services *SpaceServices `json:"services,omitempty"`
 	// DeletionPolicy says what becomes of the space's objects when the Space is deleted. Retain
 	// refuses to delete a space that still holds objects of its users; Delete removes them, and
 	// with them what runs on the targets. Delete waits for no finalizer: what a controller would have
@@ -66,6 +69,26 @@ type SpaceSpec struct {
 	// +kubebuilder:default=Retain
 	DeletionPolicy DeletionPolicy `json:"deletionPolicy,omitempty"`
 }
+
+// SpaceServices are the Services of a space which say nothing themselves, and whose Namespaces say nothing.
+type SpaceServices struct {
+	// Reach is Space or Target. Target is the default.
+	// +optional
+	Reach Reach `json:"reach,omitempty"`
+}
+
+// Reach is where the name of a Service answers.
+//
+// +kubebuilder:validation:Enum=Space;Target
+type Reach string
+
+const (
+	// ReachSpace is each target where the space runs Pods: where none of the Service's own Pods is ready,
+	// connections go to a target that has one.
+	ReachSpace Reach = "Space"
+	// ReachTarget is where the Service is.
+	ReachTarget Reach = "Target"
+)
 
 // NamespaceMapping is what a space's namespaces are called at sites. A relay calls those of its
 // space of this name as its parent does, when it makes that space itself; otherwise its own Space
