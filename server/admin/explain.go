@@ -244,8 +244,25 @@ func printReview(out io.Writer, r *v1alpha1.PlacementReview, now time.Time) erro
 	if s.Cut > 0 {
 		fmt.Fprintf(&b, "and %d more targets\n", s.Cut)
 	}
+	if err := errors.Join(printCompanions(&b, "GOES ALONG", s.GoesAlong),
+		printCompanions(&b, "STAYS BEHIND", s.StaysBehind)); err != nil {
+		return err
+	}
 	_, err := io.WriteString(out, fleet.Printable(b.String()))
 	return err
+}
+
+// printCompanions prints what goes along with an object, or stays behind; nothing where there is none.
+func printCompanions(out io.Writer, title string, list []v1alpha1.ReviewedCompanion) error {
+	if len(list) == 0 {
+		return nil
+	}
+	w := tabwriter.NewWriter(out, 0, 8, 3, ' ', 0)
+	fmt.Fprintf(w, "\n%s\tBECAUSE\n", title)
+	for _, c := range list {
+		fmt.Fprintf(w, "%s/%s\t%s\n", c.Object.Resource, c.Object.Name, c.Because)
+	}
+	return w.Flush()
 }
 
 func policyText(p v1alpha1.ReviewedPolicy) string {

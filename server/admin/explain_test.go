@@ -25,6 +25,12 @@ func TestAReviewIsPrintedForPeople(t *testing.T) {
 				{Name: "us-2", Chosen: true, InUse: true, Filter: "NoScheduleTaint", Message: "tainted"},
 			},
 			Cut: 3,
+			GoesAlong: []v1alpha1.ReviewedCompanion{
+				companion("configmaps", "settings", "deployments/web names it"),
+				companion("services", "web", "it selects the pods of deployments/web"),
+			},
+			StaysBehind: []v1alpha1.ReviewedCompanion{companion("networkpolicies", "deny",
+				"it selects the pods of deployments/web, and is on eu-1 by its label skerry.dev/target")},
 		},
 	}
 	var out strings.Builder
@@ -42,10 +48,41 @@ eu-2     no       no       0       CEL: too small
 us-1     no       yes      7       waits: not applied yet
 us-2     yes      yes      0       NoScheduleTaint: tainted (what is there stays)
 and 3 more targets
+
+GOES ALONG            BECAUSE
+configmaps/settings   deployments/web names it
+services/web          it selects the pods of deployments/web
+
+STAYS BEHIND           BECAUSE
+networkpolicies/deny   it selects the pods of deployments/web, and is on eu-1 by its label skerry.dev/target
 `
 	if out.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", out.String(), want)
 	}
+}
+
+func TestAReviewAsDataHasWhatGoesAlong(t *testing.T) {
+	r := &v1alpha1.PlacementReview{Status: v1alpha1.PlacementReviewStatus{
+		GoesAlong:   []v1alpha1.ReviewedCompanion{companion("services", "web", "selects")},
+		StaysBehind: []v1alpha1.ReviewedCompanion{companion("services", "api", "label")},
+	}}
+	for output, want := range map[string]string{
+		"json": `"goesAlong":[{"object":{"resource":"services","name":"web"},"because":"selects"}],` +
+			`"staysBehind":[{"object":{"resource":"services","name":"api"},"because":"label"}]`,
+		"yaml": "goesAlong: - because: selects object: name: web resource: services " +
+			"staysBehind: - because: label object: name: api resource: services",
+	} {
+		var out strings.Builder
+		err := printData(&out, output, r, nil)
+		space := map[string]string{"json": "", "yaml": " "}[output]
+		if got := strings.Join(strings.Fields(out.String()), space); err != nil || !strings.Contains(got, want) {
+			t.Errorf("%s: %v\n%s\nwant %s", output, err, got, want)
+		}
+	}
+}
+
+func companion(resource, name, because string) v1alpha1.ReviewedCompanion {
+	return v1alpha1.ReviewedCompanion{Object: v1alpha1.ReviewedObject{Resource: resource, Name: name}, Because: because}
 }
 
 func TestAReviewWithoutManyTargetsIsReadable(t *testing.T) {
@@ -62,7 +99,8 @@ func TestAReviewWithoutManyTargetsIsReadable(t *testing.T) {
 func TestAReviewHasNothingThatATerminalObeys(t *testing.T) {
 	review := &v1alpha1.PlacementReview{Status: v1alpha1.PlacementReviewStatus{
 		Reason: evil, Message: evil, WaitsFor: evil, DecidedBy: v1alpha1.ReviewedPolicy{Kind: "Placement", Name: evil},
-		Targets: []v1alpha1.ReviewedTarget{{Name: "paris", Filter: "CEL", Message: evil, WaitsFor: evil}},
+		Targets:   []v1alpha1.ReviewedTarget{{Name: "paris", Filter: "CEL", Message: evil, WaitsFor: evil}},
+		GoesAlong: []v1alpha1.ReviewedCompanion{companion("services", evil, evil)},
 	}}
 	var b strings.Builder
 	if err := printReview(&b, review, time.Now()); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -28,7 +29,8 @@ type Reviewer interface {
 const maxReview = 64 << 10
 
 // reviews answers PlacementReviews. The chain has authorized the creation of the review; whether
-// the user may get what the review is about is asked here.
+// the user may get what the review is about is asked here, and so is what of its company the user may
+// get.
 type reviews struct {
 	reviewer Reviewer
 	authz    authorizer.Authorizer
@@ -90,6 +92,11 @@ func (s *reviews) answer(w http.ResponseWriter, r *http.Request, space string) (
 	}
 	review.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "PlacementReview"}
 	review.Status = *status
+	for _, list := range []*[]v1alpha1.ReviewedCompanion{&review.Status.GoesAlong, &review.Status.StaysBehind} {
+		*list = slices.DeleteFunc(*list, func(c v1alpha1.ReviewedCompanion) bool {
+			return s.mayGet(r, v1alpha1.PlacementReviewSpec{Object: &c.Object}) != nil
+		})
+	}
 	return review, nil
 }
 

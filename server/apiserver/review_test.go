@@ -22,7 +22,13 @@ func (f *fakeReviewer) Review(
 	space string, q v1alpha1.PlacementReviewSpec,
 ) (*v1alpha1.PlacementReviewStatus, error) {
 	f.asked = append(f.asked, space)
-	return &v1alpha1.PlacementReviewStatus{Decision: []string{"a"}}, nil
+	of := func(group, resource, name string) v1alpha1.ReviewedCompanion {
+		return v1alpha1.ReviewedCompanion{Object: v1alpha1.ReviewedObject{
+			APIGroup: group, Resource: resource, Namespace: "app", Name: name}}
+	}
+	return &v1alpha1.PlacementReviewStatus{Decision: []string{"a"},
+		GoesAlong:   []v1alpha1.ReviewedCompanion{of("", "secrets", "cert"), of("apps", "deployments", "web")},
+		StaysBehind: []v1alpha1.ReviewedCompanion{of("", "services", "web")}}, nil
 }
 
 func TestReviewsAreCreatedOnlyByWhoMayGetTheObject(t *testing.T) {
@@ -67,6 +73,10 @@ func TestReviewsAreCreatedOnlyByWhoMayGetTheObject(t *testing.T) {
 		var answer v1alpha1.PlacementReview
 		if c.want == http.StatusCreated && (json.Unmarshal(w.Body.Bytes(), &answer) != nil || len(answer.Status.Decision) != 1) {
 			t.Errorf("%s: the answer is %s", name, w.Body)
+		}
+		if along := answer.Status.GoesAlong; c.want == http.StatusCreated &&
+			(len(along) != 1 || along[0].Object.Name != "web" || len(answer.Status.StaysBehind) != 0) {
+			t.Errorf("%s: it tells of what may not be got: %s", name, w.Body)
 		}
 	}
 }

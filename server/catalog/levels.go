@@ -11,7 +11,7 @@ func (b *Rulebook) Loses() (object string, winner *Rulebook) {
 		if o.Source == nil || o.Source.Kind != OfPlacement {
 			continue
 		}
-		if name := o.Kind.Resource + "/" + o.Name; winner == nil || name < object {
+		if name := o.title(); winner == nil || name < object {
 			object, winner = name, o.Source.Book
 		}
 	}
@@ -25,7 +25,7 @@ func (sp *Space) Wins(b *Rulebook) (object string, loser *Rulebook) {
 		if o.Source != &b.Group {
 			continue
 		}
-		name := o.Kind.Resource + "/" + o.Name
+		name := o.title()
 		for _, l := range losers {
 			if loser == nil || l.Name < loser.Name || l == loser && name < object {
 				object, loser = name, l

@@ -19,7 +19,7 @@ func (c *Catalog) staying(o *Object) string {
 	say := func(followers objects) {
 		for f := range followers.all() {
 			if f.Ties.alone && !f.Leaving && c.Sets.Minus(o.Ties.told.on, c.where(f)) != nil {
-				parts = append(parts, c.stays(f))
+				parts = append(parts, f.title()+" "+c.stays(f))
 			}
 		}
 	}
@@ -39,7 +39,7 @@ func (c *Catalog) stays(f *Object) string {
 	if f.Source.Kind == OfPlacement {
 		by = "Placement " + f.Source.Book.Name + ", which lists its kind"
 	}
-	return f.Kind.Resource + "/" + f.Name + " is " + at + " by " + by
+	return "is " + at + " by " + by
 }
 
 func staysText(parts []string) string {
@@ -76,7 +76,7 @@ func (c *Catalog) Parts(k store.Key, label string, content map[string]any) strin
 	var parts []string
 	visit := func(f *Object) {
 		if f.Ties.alone && !f.Leaving && f.Wish() != label {
-			parts = append(parts, c.stays(f))
+			parts = append(parts, f.title()+" "+c.stays(f))
 		}
 	}
 	if pods, runs := placement.PodLabels(k, content); runs {

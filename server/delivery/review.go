@@ -101,6 +101,9 @@ func (d *Delivery) reviewed(space string, q v1alpha1.PlacementReviewSpec) (*revi
 	}
 	catalog.AddShares(r.status, o)
 	d.catalog.AddReleases(r.status, o)
+	if o != nil {
+		r.status.GoesAlong, r.status.StaysBehind = o.Companions(d.catalog)
+	}
 	r.progress(d, g, o)
 	return r, nil
 }

@@ -84,6 +84,22 @@ type PlacementReviewStatus struct {
 	// Cut is how many more targets there are.
 	// +optional
 	Cut int32 `json:"cut,omitempty"`
+	// GoesAlong are the objects that are also wherever the object of spec.object is, such as its
+	// ConfigMaps, its Service, and the Ingress of that: at most 1,000 of those that who asks may get.
+	// It is empty for a Placement.
+	// +optional
+	GoesAlong []ReviewedCompanion `json:"goesAlong,omitempty"`
+	// StaysBehind are the objects that the object names, or that select or name it, and that do not go
+	// along with it: at most 1,000 of those that who asks may get. It is empty for a Placement.
+	// +optional
+	StaysBehind []ReviewedCompanion `json:"staysBehind,omitempty"`
+}
+
+// ReviewedCompanion is an object that another one names, or that selects or names another one.
+type ReviewedCompanion struct {
+	Object ReviewedObject `json:"object"`
+	// Because says what ties the object to the other, and of one that stays what keeps it.
+	Because string `json:"because"`
 }
 
 // ReviewedPolicy is what decides about an object.
