@@ -18,7 +18,7 @@ func (c *Catalog) staying(o *Object) string {
 	var parts []string
 	say := func(followers objects) {
 		for f := range followers.all() {
-			if f.Ties.alone && !f.Leaving && c.Sets.Minus(o.Ties.told.on, c.where(f)) != nil {
+			if f.Ties.alone && !f.Leaving && c.Sets.Minus(o.Ties.told.on, c.placed(f)) != nil {
 				parts = append(parts, f.title()+" "+c.stays(f))
 			}
 		}

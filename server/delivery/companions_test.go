@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
 )
 
 // companions are what a review of an object says of what goes along, and of what stays.
@@ -87,4 +88,7 @@ func TestAReviewSaysThatWhatIsNamedGoesAlong(t *testing.T) {
 	service := c.along("", "services", "v1", "Service", "db", m{v1alpha1.LabelTarget: "b"}, m{"selector": m{"app": "db"}})
 	c.saysOf("apps", "statefulsets", "db", []string{"services/db: statefulsets/db names it"}, nil)
 	c.eventually("it is so", func() bool { return c.has("a", db) && c.has("a", service) && c.has("b", service) })
+	if s := c.saidScheduled(db); s.Reason == catalog.SelectsElsewhere {
+		t.Errorf("it says %q", s.Message)
+	}
 }
