@@ -178,7 +178,7 @@ func sameTerm(a, b v1alpha1.PlacementAffinity) bool {
 // be fulfilled.
 func Validate(spec v1alpha1.PlacementSpec) field.ErrorList {
 	at := field.NewPath("spec")
-	_, wrong := compileTargets(at.Child("targets"), spec.Targets)
+	wish, wrong := compileTargets(at.Child("targets"), spec.Targets)
 	check := func(s *metav1.LabelSelector, at *field.Path) {
 		if _, err := optional(s); err != nil {
 			wrong = append(wrong, field.Invalid(at, metav1.FormatLabelSelector(s), err.Error()))
@@ -190,8 +190,13 @@ func Validate(spec v1alpha1.PlacementSpec) field.ErrorList {
 		check(o.LabelSelector, at.Child("objects").Index(i).Child("labelSelector"))
 	}
 	if d := spec.Targets.Division; d != nil {
+		weights := at.Child("targets", "division", "weights")
 		for i, w := range d.Weights {
-			check(w.Selector, at.Child("targets", "division", "weights").Index(i).Child("selector"))
+			check(w.Selector, weights.Index(i).Child("selector"))
+		}
+		if b, err := compileBasis(d); err == nil && b.weighsNothing(wish) {
+			wrong = append(wrong, field.Invalid(weights, 0, "all targets have weight 0, so that one gets all replicas: "+
+				"give at least one of them a weight from 1 to 1000"))
 		}
 	}
 	return append(wrong, labelKeys(at, spec)...)

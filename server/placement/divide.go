@@ -147,6 +147,30 @@ func (b *Basis) Of(name string, of labels.Set, allocatable corev1.ResourceList) 
 	return w
 }
 
+// weighsNothing reports whether each target of a wish has weight 0, whichever targets there are.
+func (b *Basis) weighsNothing(w Wish) bool {
+	zero := b.weights
+	if i := slices.IndexFunc(zero, func(one targetWeight) bool { return one.weight != 0 }); i >= 0 {
+		zero = zero[:i]
+	}
+	all := func(s labels.Selector) bool { return s == nil || s.Empty() }
+	for _, name := range w.Names {
+		if !slices.ContainsFunc(zero, func(one targetWeight) bool {
+			return all(one.selector) && (len(one.names) == 0 || slices.Contains(one.names, name))
+		}) {
+			return false
+		}
+	}
+	for _, s := range w.Selectors {
+		if !slices.ContainsFunc(zero, func(one targetWeight) bool {
+			return len(one.names) == 0 && (all(one.selector) || one.selector.String() == s.String())
+		}) {
+			return false
+		}
+	}
+	return !w.Nowhere()
+}
+
 // step is the ratio of the steps of coarse.
 const step = 1.25
 

@@ -54,6 +54,46 @@ func TestDivide(t *testing.T) {
 	}
 }
 
+// Where each target has weight 0 is refused, and not where a target that nobody lists may have weight 1.
+func TestSomeTargetHasAWeight(t *testing.T) {
+	edge := metav1.LabelSelector{MatchLabels: map[string]string{"tier": "edge"}}
+	weight := func(n int32, s *metav1.LabelSelector, names ...string) v1alpha1.TargetWeight {
+		return v1alpha1.TargetWeight{Selector: s, Names: names, Weight: n}
+	}
+	names := v1alpha1.TargetClause{Names: []string{"a", "b"}}
+	selects := v1alpha1.TargetClause{Selectors: []metav1.LabelSelector{edge}}
+	both := v1alpha1.TargetClause{Names: names.Names, Selectors: selects.Selectors}
+	type weights []v1alpha1.TargetWeight
+	for name, c := range map[string]struct {
+		of      v1alpha1.TargetClause
+		weights weights
+		wrong   bool
+	}{
+		"all by names":           {names, weights{weight(0, nil, "a"), weight(0, nil, "b")}, true},
+		"all by the selector":    {selects, weights{weight(0, &edge)}, true},
+		"all there are":          {both, weights{weight(0, &metav1.LabelSelector{})}, true},
+		"names and selectors":    {both, weights{weight(0, &edge), weight(0, nil, "b", "a")}, true},
+		"none is left":           {names, weights{weight(0, &metav1.LabelSelector{}), weight(3, nil, "a")}, true},
+		"one has a weight":       {names, weights{weight(3, nil, "b"), weight(0, &metav1.LabelSelector{})}, false},
+		"one is not listed":      {names, weights{weight(0, nil, "a")}, false},
+		"others are selected":    {both, weights{weight(0, nil, "a", "b")}, false},
+		"others are named":       {both, weights{weight(0, &edge)}, false},
+		"of some of the names":   {names, weights{weight(0, &edge, "a", "b")}, false},
+		"of some of the labels":  {selects, weights{weight(0, &edge, "a")}, false},
+		"no weights":             {names, nil, false},
+		"no targets of its own":  {v1alpha1.TargetClause{}, weights{weight(0, &metav1.LabelSelector{})}, false},
+		"selected by other ones": {selects, weights{weight(0, &metav1.LabelSelector{MatchLabels: map[string]string{"x": "y"}})}, false},
+	} {
+		spec := v1alpha1.PlacementSpec{Targets: c.of}
+		spec.Targets.Replicas, spec.Targets.Division = v1alpha1.ReplicasDivided, &v1alpha1.Division{Weights: c.weights}
+		wrong := Validate(spec)
+		if (len(wrong) > 0) != c.wrong || c.wrong && wrong[0].Error() != `spec.targets.division.weights: Invalid value: 0: `+
+			`all targets have weight 0, so that one gets all replicas: give at least one of them a weight from 1 to 1000` {
+			t.Errorf("%s: %v", name, wrong)
+		}
+	}
+}
+
 // naive gives replicas one by one.
 func naive(n int64, weights []Weight) []int64 {
 	shares := make([]int64, len(weights))

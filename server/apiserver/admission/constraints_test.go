@@ -72,6 +72,12 @@ func TestPlacementsRefuseBadSelectors(t *testing.T) {
 	if err := check(of(good, good, good, good)); err != nil {
 		t.Fatalf("a good one is refused: %v", err)
 	}
+	zero := of(good, good, good, map[string]any{})
+	_ = unstructured.SetNestedSlice(zero.Object, []any{map[string]any{"selector": map[string]any{}, "weight": int64(0)}},
+		"spec", "targets", "division", "weights")
+	if err := check(zero); !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "spec.targets.division.weights") {
+		t.Errorf("weights that are all 0: %v", err)
+	}
 	for field, o := range map[string]*unstructured.Unstructured{
 		"spec.spaceSelector":                        of(bad, good, good, good),
 		"spec.objects[0].namespaceSelector":         of(good, bad, good, good),
