@@ -208,8 +208,8 @@ func takesValue(f cli.Flag) bool {
 	return ok && doc.TakesValue()
 }
 
-// values are what a flag may be set to: the words of the usage of -o, names of spaces and targets,
-// and what a few others take.
+// values are what a flag may be set to: the words of the usage of -o, names of spaces, targets and
+// Placements, and what a few others take.
 func values(f cli.Flag, names func(kind string) []string) []string {
 	switch f.Names()[0] {
 	case "output":
@@ -220,6 +220,8 @@ func values(f cli.Flag, names func(kind string) []string) []string {
 		return names("targets")
 	case "space":
 		return names("spaces")
+	case "placement":
+		return names("placements")
 	case "role":
 		return []string{"view", "edit", "admin", "cluster-admin"}
 	case "log-level":

@@ -25,7 +25,7 @@ func someApp() *cli.App {
 		Aliases: []string{"o"}, Usage: "name, json or yaml"}}}
 	use := &cli.Command{Name: "use", ArgsUsage: "NAME", Flags: []cli.Flag{&cli.StringFlag{Name: "at"}}}
 	status := &cli.Command{Name: "status", ArgsUsage: "[SITE]", Flags: []cli.Flag{
-		&cli.StringFlag{Name: "space"}, &cli.StringFlag{Name: "target"}}}
+		&cli.StringFlag{Name: "space"}, &cli.StringFlag{Name: "target"}, &cli.StringFlag{Name: "placement"}}}
 	return &cli.App{Name: "skerry", Commands: []*cli.Command{
 		{Name: "center", Flags: flags}, {Name: "agent", Flags: flags},
 		{Name: "space", Subcommands: []*cli.Command{{Name: "create", ArgsUsage: "NAME"}, list, use}},
@@ -62,7 +62,7 @@ func TestComplete(t *testing.T) {
 		if kubeconfig == "other" {
 			return []string{"elsewhere"}
 		}
-		return map[string][]string{"spaces": {"shop"}, "targets": {"edge", "paris"}}[kind]
+		return map[string][]string{"spaces": {"shop"}, "targets": {"edge", "paris"}, "placements": {"web"}}[kind]
 	}
 	for words, want := range map[string][]string{
 		"":                              {"center", "agent", "space", "status", "explain"},
@@ -75,6 +75,7 @@ func TestComplete(t *testing.T) {
 		"status --space = ":             {"shop"},
 		"status --space =":              {"shop"},
 		"status --target p":             {"paris"},
+		"status --placement ":           {"web"},
 		"space list -o ":                {"name", "json", "yaml"},
 		"space list -o j":               {"json"},
 		"space use ":                    {"shop"},

@@ -21,7 +21,9 @@ import (
 // RebalanceOptions say how to even out the load of sites.
 type RebalanceOptions struct {
 	Kubeconfig string
-	DryRun     bool
+	// Only are the moves that may be made.
+	Only   moveFilter
+	DryRun bool
 	// Most is how many units are moved at most.
 	Most int
 	// Timeout is how long one move may take.
@@ -31,12 +33,49 @@ type RebalanceOptions struct {
 	Out      io.Writer
 }
 
+// moveFilter selects moves. An empty field selects all.
+type moveFilter struct {
+	space, placement string // of the unit; placement is the Placement that decides about it
+	target           string // that is left, or gone to
+}
+
+// unit reports whether moves of a unit are selected.
+func (f moveFilter) unit(u *unit) bool {
+	return (f.space == "" || u.key.Space == f.space) &&
+		(f.placement == "" || u.rule != nil && u.rule.Name == f.placement)
+}
+
+// move reports whether moves between two targets are selected.
+func (f moveFilter) move(from, to string) bool {
+	return f.target == "" || from == f.target || to == f.target
+}
+
+// check refuses a filter that selects nothing, because it names what is not there.
+func (f moveFilter) check(state *fleetState) error {
+	known := func(t placement.Target) bool { return t.Name == f.target }
+	if f.target != "" && !slices.ContainsFunc(state.world.Targets, known) {
+		return fmt.Errorf("there is no site %q; see them with: skerry status", f.target)
+	}
+	if f.placement != "" && !slices.ContainsFunc(state.units, f.unit) {
+		where := "any space"
+		if f.space != "" {
+			where = "space " + f.space
+		}
+		return fmt.Errorf("no Placement %q of %s has placed anything; see them with: kubectl get placements",
+			f.placement, where)
+	}
+	return nil
+}
+
 // RebalanceCommand is `skerry rebalance`.
 func RebalanceCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "rebalance",
 		Usage: "move workloads from the sites with the most load to those with the least, one at a time",
 		Flags: ClientFlags(
+			&cli.StringFlag{Name: "placement", Usage: "move only what the Placement of this name decides about"},
+			&cli.StringFlag{Name: "space", Usage: "move only what is in this space"},
+			&cli.StringFlag{Name: "target", Usage: "move only from, or to, this SyncTarget"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the plan, change nothing"},
 			&cli.IntFlag{Name: "max-moves", Value: 10, Usage: "how many units to move at most"},
 			commandline.DurationFlag(15*time.Minute, "how long one move may take", "timeout"),
@@ -46,6 +85,7 @@ func RebalanceCommand() *cli.Command {
 			return Rebalance(c.Context, RebalanceOptions{
 				Kubeconfig: c.String("kubeconfig"), DryRun: c.Bool("dry-run"), Most: c.Int("max-moves"),
 				Timeout: c.Duration("timeout"), Output: c.String("output"), Progress: NewProgress(c), Out: c.App.Writer,
+				Only: moveFilter{space: c.String("space"), placement: c.String("placement"), target: c.String("target")},
 			})
 		},
 	}
@@ -77,8 +117,16 @@ func Rebalance(ctx context.Context, o RebalanceOptions) error {
 	if err != nil {
 		return err
 	}
+	if o.Only.space != "" {
+		if err := c.mustExist(ctx, o.Only.space); err != nil {
+			return err
+		}
+	}
 	state, err := c.fleetState(ctx)
 	if err != nil {
+		return err
+	}
+	if err := o.Only.check(state); err != nil {
 		return err
 	}
 	sites, _, err := c.sites(ctx, selection{})
@@ -86,8 +134,8 @@ func Rebalance(ctx context.Context, o RebalanceOptions) error {
 		return err
 	}
 	loads := state.loads(sites)
-	said := nothingToMove(loads)
-	plan := state.rebalance(loads, o.Most, time.Now())
+	said := o.Only.nothingToMove(loads)
+	plan := state.rebalance(loads, o.Only, o.Most, time.Now())
 	if len(plan) == 0 {
 		o.say("%s", said)
 	}
@@ -159,7 +207,7 @@ func (l siteLoad) within(b *v1alpha1.Bounds) siteLoad {
 }
 
 // nothingToMove says why no move is planned.
-func nothingToMove(loads map[string]siteLoad) string {
+func (f moveFilter) nothingToMove(loads map[string]siteLoad) string {
 	if len(loads) < 2 {
 		return "Nothing to even out: fewer than two sites are connected, take something new and say what they have."
 	}
@@ -172,6 +220,10 @@ func nothingToMove(loads map[string]siteLoad) string {
 	if high-low < evenEnough {
 		return fmt.Sprintf("The load is even: %s. Sites that differ by less than %.0f %% of what they have, or of their "+
 			"bounds, are left as they are.", text, 100*evenEnough)
+	}
+	if f != (moveFilter{}) {
+		return fmt.Sprintf("No move of those that --placement, --space and --target leave would make the load more even: %s.",
+			text)
 	}
 	return fmt.Sprintf("No move would make the load more even: %s. What is there fits nowhere else, is too large "+
 		"to move, or has a volume: skerry target drain %s --dry-run says why.", text, most)
@@ -211,10 +263,10 @@ const evenEnough = 0.1
 
 // rebalance plans moves, each the one that leaves the least difference between the site that it
 // leaves and the one that it goes to. Only what the center itself would choose next is planned.
-func (s *fleetState) rebalance(loads map[string]siteLoad, most int, now time.Time) []rebalanced {
+func (s *fleetState) rebalance(loads map[string]siteLoad, only moveFilter, most int, now time.Time) []rebalanced {
 	plan := []rebalanced{}
 	for len(plan) < most {
-		best, ok := s.bestMove(loads, now)
+		best, ok := s.bestMove(loads, only, now)
 		if !ok {
 			break
 		}
@@ -231,10 +283,10 @@ func replaced(list []string, from, to string) []string {
 	return append(slices.DeleteFunc(slices.Clone(list), func(n string) bool { return n == from }), to)
 }
 
-func (s *fleetState) bestMove(loads map[string]siteLoad, now time.Time) (best rebalanced, found bool) {
+func (s *fleetState) bestMove(loads map[string]siteLoad, only moveFilter, now time.Time) (best rebalanced, found bool) {
 	least := 0.0
 	for _, u := range s.units {
-		if u.suspended || u.load.Requests == (placement.Requests{}) {
+		if !only.unit(u) || u.suspended || u.load.Requests == (placement.Requests{}) {
 			continue
 		}
 		for _, from := range u.decision {
@@ -244,7 +296,7 @@ func (s *fleetState) bestMove(loads map[string]siteLoad, now time.Time) (best re
 			}
 			to, ok := s.elsewhere(u, from, now)
 			b, known := loads[to]
-			if !ok || !known || a.share()-b.share() < evenEnough {
+			if !ok || !known || !only.move(from, to) || a.share()-b.share() < evenEnough {
 				continue
 			}
 			a.asked, b.asked = a.asked.Minus(u.load.Requests), b.asked.Plus(u.load.Requests)

@@ -2,6 +2,9 @@ package admin
 
 import (
 	"errors"
+	"fmt"
+	"net/http"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -61,18 +64,100 @@ func TestAPlanEvensOutTheLoad(t *testing.T) {
 	var said []string
 	for _, m := range state.rebalance(map[string]siteLoad{
 		"a": {has: loads["a"].has, asked: placement.Requests{CPU: 9000}},
-		"b": {has: loads["b"].has, asked: placement.Requests{CPU: 1000}}}, 10, time.Now()) {
+		"b": {has: loads["b"].has, asked: placement.Requests{CPU: 1000}}}, moveFilter{}, 10, time.Now()) {
 		said = append(said, strings.TrimPrefix(m.Object, "shop/core/namespaces/_/")+" "+m.From+">"+m.To[0])
 	}
 	if want := []string{"one a>b", "two a>b"}; !slices.Equal(said, want) {
 		t.Errorf("planned: %v, want %v", said, want)
 	}
-	if again := state.rebalance(map[string]siteLoad{}, 10, time.Now()); len(again) != 0 {
+	if again := state.rebalance(map[string]siteLoad{}, moveFilter{}, 10, time.Now()); len(again) != 0 {
 		t.Errorf("without loads %d moves are planned", len(again))
 	}
 	one := &fleetState{world: state.world, units: []*unit{anywhere("one", "a", 3000), anywhere("two", "a", 1000)}}
-	if len(one.rebalance(one.loads(sites), 1, time.Now())) != 1 {
+	if len(one.rebalance(one.loads(sites), moveFilter{}, 1, time.Now())) != 1 {
 		t.Error("more moves than asked for")
+	}
+}
+
+// placed is what a Placement of a space has on a target, and may have on another one.
+func placed(space, name, at, other string, cpu int64) *unit {
+	u := anywhere(name, at, cpu)
+	u.key = store.Key{Space: space, Group: v1alpha1.GroupVersion.Group, Resource: "placements", Name: name}
+	u.rule, u.wish = &placement.Rule{Name: name}, placement.Wish{Names: []string{at, other}, Count: 1}
+	return u
+}
+
+func TestAPlanHasOnlyWhatIsAskedFor(t *testing.T) {
+	fleet := func() (*fleetState, map[string]siteLoad) {
+		sites := []v1alpha1.SyncTarget{loadedSite("a", "0"), loadedSite("b", "0"), loadedSite("c", "0")}
+		state := &fleetState{units: []*unit{placed("shop", "web", "a", "c", 2000), placed("bank", "web", "a", "c", 1800),
+			placed("shop", "db", "b", "c", 1500), anywhere("web", "a", 1500)}}
+		for i := range sites {
+			state.world.Targets = append(state.world.Targets, targetOf(&sites[i]))
+		}
+		load := func(cpu int64) siteLoad {
+			return siteLoad{has: placement.Requests{CPU: 10000}, asked: placement.Requests{CPU: cpu}}
+		}
+		return state, map[string]siteLoad{"a": load(9000), "b": load(5000), "c": load(0)}
+	}
+	for only, want := range map[moveFilter]string{
+		{}:                                "shop/web a>c; bank/web a>c",
+		{placement: "web"}:                "shop/web a>c; bank/web a>c",
+		{placement: "web", space: "shop"}: "shop/web a>c",
+		{space: "bank"}:                   "bank/web a>c",
+		{target: "b"}:                     "shop/db b>c; shop/web a>b",
+		{target: "b", space: "bank"}:      "",
+		{target: "b", placement: "db"}:    "shop/db b>c",
+	} {
+		state, loads := fleet()
+		if err := only.check(state); err != nil {
+			t.Errorf("%+v: %v", only, err)
+		}
+		var said []string
+		for _, m := range state.rebalance(loads, only, 10, time.Now()) {
+			said = append(said, m.unit.key.Space+"/"+m.unit.key.Name+" "+m.From+">"+m.To[0])
+		}
+		if got := strings.Join(said, "; "); got != want {
+			t.Errorf("%+v: planned %q, want %q", only, got, want)
+		}
+	}
+	for only, want := range map[moveFilter]string{
+		{target: "d"}:                    `there is no site "d"; see them with: skerry status`,
+		{placement: "api"}:               `no Placement "api" of any space has placed anything`,
+		{placement: "db", space: "bank"}: `no Placement "db" of space bank has placed anything`,
+	} {
+		state, _ := fleet()
+		if err := only.check(state); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", only, err, want)
+		}
+	}
+	_, loads := fleet()
+	if said := (moveFilter{target: "b"}).nothingToMove(loads); !strings.HasPrefix(said, "No move of those that --placement,") {
+		t.Errorf("it says %q", said)
+	}
+}
+
+func TestRebalanceRefusesWhatIsNotThere(t *testing.T) {
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		kind := map[string]string{"synctargets": "SyncTarget", "locations": "Location", "spaces": "Space"}[path.Base(r.URL.Path)]
+		if kind == "" {
+			w.WriteHeader(http.StatusNotFound)
+			fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"NotFound","code":404}`)
+			return
+		}
+		fmt.Fprintf(w, `{"apiVersion":"skerry.dev/v1alpha1","kind":"%sList","metadata":{},"items":[]}`, kind)
+	}
+	for line, want := range map[string]string{
+		"rebalance --dry-run":               "Nothing to even out",
+		"rebalance --dry-run --target two":  `there is no site "two"`,
+		"rebalance --dry-run --space bank":  `there is no space "bank"`,
+		"rebalance --dry-run --placement p": `no Placement "p" of any space has placed anything`,
+	} {
+		out, err := command(t, serve, line)
+		if got := out + text(err); !strings.HasPrefix(got, want) {
+			t.Errorf("skerry %s: %q, want %q", line, got, want)
+		}
 	}
 }
 
@@ -87,7 +172,7 @@ func TestWhyNothingIsMoved(t *testing.T) {
 		"No move would make the load more even: b has the least load (0 %), a the most (50 %)": {
 			"a": load(5000), "b": load(0)},
 	} {
-		if is := nothingToMove(loads); !strings.HasPrefix(is, want) {
+		if is := (moveFilter{}).nothingToMove(loads); !strings.HasPrefix(is, want) {
 			t.Errorf("got %q, want %q", is, want)
 		}
 	}
