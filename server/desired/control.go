@@ -60,7 +60,7 @@ func (s *step) spaceObject(w store.Write) {
 	if o.Spec.Services != nil {
 		word = placement.ReachWord(string(o.Spec.Services.Reach))
 	}
-	s.spaceReach(sp, word)
+	spaceReach(s, sp, word)
 	offered, err := optional(o.Spec.LocationSelector)
 	if err != nil {
 		d.cfg.Log.Warn(

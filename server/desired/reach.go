@@ -33,7 +33,7 @@ func name(o *catalog.Object, hash store.Hash) {
 }
 
 // spaceReach takes over what a Space says of its Services.
-func (s *step) spaceReach(sp *catalog.Space, word placement.Reach) {
+func spaceReach(s *step, sp *catalog.Space, word placement.Reach) {
 	if sp.Reach == word {
 		return
 	}
