@@ -21,6 +21,9 @@ func (p statusParts) Outage(target string) {
 	p.s.collect.Outage(target)
 }
 
+// Event implements sessions.Summary.
+func (p statusParts) Event(e placement.Event) { p.s.summary.Event(e) }
+
 // placementChanged tells the parts that follow Placements, see delivery.Config.
 func (s *Server) placementChanged(k store.Key, target string) {
 	s.progress.Changed(k, target)

@@ -48,7 +48,8 @@ func (d *Delivery) cannotLeave(p *plan) bool {
 	if len(p.stays) == 0 {
 		return false
 	}
-	m := placement.Moving{Key: p.key, Phase: placement.CannotLeave, Message: p.choice.Message}
+	m := placement.Moving{Key: p.key, Phase: placement.CannotLeave, Message: p.choice.Message,
+		Reason: p.stays[0].Reason}
 	for _, s := range p.stays {
 		m.From = append(m.From, s.Target)
 	}

@@ -49,6 +49,8 @@ type Moving struct {
 	Since   time.Time
 	Phase   Phase
 	Message string
+	// Reason is that of the first Stay, where Phase is CannotLeave.
+	Reason string
 }
 
 // Tally is what the reports of a target say of all that is placed on it.

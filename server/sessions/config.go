@@ -134,4 +134,6 @@ type Summary interface {
 	// Outage is called when the reports of a target begin to be old, and when they are current
 	// again; Server.Outage tells which. It must not wait.
 	Outage(target string)
+	// Event tells people of an object. Equal ones are counted, not repeated. It must not wait.
+	Event(e placement.Event)
 }

@@ -107,11 +107,11 @@ func (d *Server) setDetachingCondition(st *v1alpha1.SyncTarget, s *session) {
 	switch {
 	case left.Units > 0:
 		reason, message = "Moving", fmt.Sprintf("%d units move away first; see: skerry status %s", left.Units, st.Name)
-		if stuck, first := d.stuck(st.Name); stuck > 0 {
+		if stuck := d.stuck(st.Name); len(stuck) > 0 {
 			reason = string(placement.CannotLeave)
 			message = fmt.Sprintf("%s, and %d cannot leave: %s: %s. To delete what nothing replaces, with its data: "+
-				"skerry target remove %s --clean --allow-loss=%d", here(left.Units), stuck, first.Key,
-				placement.Words(first.Message), st.Name, stuck)
+				"skerry target remove %s --clean --allow-loss=%d", here(left.Units), len(stuck), stuck[0].Key,
+				placement.Words(stuck[0].Message), st.Name, len(stuck))
 		}
 	case s == nil:
 		reason, message = "Unreachable", "the agent has no session; what was placed is removed when it is back. To let "+

@@ -41,18 +41,21 @@ func redecided(before, now *v1alpha1.SyncTargetSpec) bool {
 		!equality.Semantic.DeepEqual(before.EvictAfter, now.EvictAfter)
 }
 
-// setDrainedCondition says how far a target is that workloads have to leave.
-func (d *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) {
+// setDrainedCondition says how far a target is that workloads have to leave. It returns the Events that
+// tell what is new of that.
+func (d *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) []placement.Event {
 	left, leaves := d.cfg.Delivery.Remaining(st.Name)
 	if !leaves || left.Why == placement.LeaveRemoved || left.Why == placement.LeaveDiscarded {
 		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionDrained)
 		st.Status.Drain = nil
-		return
+		return nil
 	}
-	stuck, first := d.stuck(st.Name)
+	before := drainOf(st)
+	stuck := d.stuck(st.Name)
+	blocks := blocksOf(stuck)
 	reported := d.cfg.Inboxes.Len(st.Name)
 	st.Status.Drain = &v1alpha1.SyncTargetDrain{
-		Units: int32(left.Units), Stuck: int32(stuck), Reported: int32(reported), Ended: int32(left.Ended),
+		Units: int32(left.Units), Stuck: int32(len(stuck)), Reported: int32(reported), Ended: int32(left.Ended),
 	}
 	status, reason, message := metav1.ConditionFalse, "Draining", here(left.Units)
 	_, acked := d.remains(s)
@@ -60,11 +63,12 @@ func (d *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) {
 	case left.Units > 0 && left.Halted:
 		reason, message = "EvictionHalted", "more than half of all targets are away or tainted, so nothing moves by itself. "+
 			"To move it all the same: skerry target drain "+st.Name
-	case left.Units > 0 && stuck > 0:
-		if stuck >= left.Units {
+		blocks = []block{{reason, message}}
+	case left.Units > 0 && len(stuck) > 0:
+		if len(stuck) >= left.Units {
 			reason = string(placement.CannotLeave)
 		}
-		message += fmt.Sprintf(", and %d cannot leave: %s: %s", stuck, first.Key, placement.Words(first.Message))
+		message += fmt.Sprintf(", and %d cannot leave: %s: %s", len(stuck), stuck[0].Key, placement.Words(stuck[0].Message))
 	case left.Units > 0:
 	case s == nil:
 		status, reason, message = metav1.ConditionTrue, "Left", "nothing is placed here any more; "+
@@ -73,23 +77,21 @@ func (d *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) {
 		status, reason, message = metav1.ConditionTrue, "Left",
 			fmt.Sprintf("all has left but %d objects that have run to their end", left.Ended)
 	case !acked || reported > 0:
-		reason, message = emptying(reported, acked, st.Status.Refusals)
+		if reason, message = emptying(reported, acked, st.Status.Refusals); reason == v1alpha1.ReasonNotEmpty {
+			blocks = []block{{reason, message}}
+		}
 	default:
 		status, reason, message = metav1.ConditionTrue, "Empty", "nothing that was placed here is left"
 	}
 	set(st, v1alpha1.ConditionDrained, status, reason, message)
+	return before.news(st, left, blocks)
 }
 
-// stuck is how many units do not leave a target by themselves, and the first of them.
-func (d *Server) stuck(target string) (n int, first placement.Moving) {
-	for _, m := range d.cfg.Delivery.MovesOf(target) {
-		if slices.Contains(stuckPhases, m.Phase) {
-			if n++; n == 1 {
-				first = m
-			}
-		}
-	}
-	return n, first
+// stuck are the moves of the units that do not leave a target by themselves.
+func (d *Server) stuck(target string) []placement.Moving {
+	return slices.DeleteFunc(d.cfg.Delivery.MovesOf(target), func(m placement.Moving) bool {
+		return !slices.Contains(stuckPhases, m.Phase)
+	})
 }
 
 // emptying says what is still on a target that all units have left: what goes, or, once the target has

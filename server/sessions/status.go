@@ -229,7 +229,7 @@ func (d *Server) writeStatus(ctx context.Context, name string) error {
 	}
 	d.setDetachingCondition(st, s)
 	d.setRenamingCondition(st)
-	d.setDrainedCondition(st, s)
+	news := d.setDrainedCondition(st, s)
 	d.setBoundsCondition(st)
 	d.leases.say(st)
 	d.flaps.say(st, s != nil)
@@ -252,6 +252,11 @@ func (d *Server) writeStatus(ctx context.Context, name string) error {
 	d.heartbeats.written(time.Now(), time.Since(began))
 	if s != nil && err == nil {
 		s.written = time.Now()
+	}
+	if err == nil {
+		for _, e := range news {
+			d.cfg.Summary.Event(e)
+		}
 	}
 	if apierrors.IsNotFound(err) {
 		return nil

@@ -22,6 +22,7 @@ type stub struct {
 	len       func() int
 	room      func() placement.Room
 	outage    func(target string)
+	event     func(e placement.Event)
 	forgotten func(target string)
 	above     func() []store.Incarnation
 	lease     func() lease.Own
@@ -69,6 +70,12 @@ func (s *stub) Confirmed(target string, revision int64) {
 func (s *stub) Outage(target string) {
 	if s.outage != nil {
 		s.outage(target)
+	}
+}
+
+func (s *stub) Event(e placement.Event) {
+	if s.event != nil {
+		s.event(e)
 	}
 }
 

@@ -307,7 +307,7 @@ type MoveUnderWay struct {
 	Message string `json:"message,omitempty"`
 }
 
-// SyncTargetDrain is what is left on a target that workloads have to leave. None of its fields is
+// SyncTargetDrain is what is left on a target that workloads have to leave. None of its numbers is
 // left out.
 type SyncTargetDrain struct {
 	// Units is how many units are still decided to be there: the objects of a Placement, those of a
@@ -319,6 +319,10 @@ type SyncTargetDrain struct {
 	Reported int32 `json:"reported"`
 	// Ended is how many objects stay there because they have run to their end.
 	Ended int32 `json:"ended"`
+	// BlockedBy are the reasons why units have stayed since the drain began, also those that are over.
+	// One Event of the SyncTarget, DrainBlocked, tells of each.
+	// +optional
+	BlockedBy []string `json:"blockedBy,omitempty"`
 }
 
 // SyncTargetHeld is what a target does not do before an admin has accepted it. Nothing is lost
