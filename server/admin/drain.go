@@ -15,6 +15,7 @@ import (
 
 	"skerry.dev/skerry/server/admin/fleet"
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/tunnel/commandline"
 )
 
@@ -206,7 +207,7 @@ func (w *drainWatch) tellMoves(t *v1alpha1.SyncTarget) {
 		now[m.Object] = true
 		w.report.Left = append(w.report.Left, m)
 		to := strings.Join(m.To, ",")
-		if to != "" && w.moves[m.Object] != to {
+		if to != "" && m.Phase != string(placement.WaitsForTurn) && w.moves[m.Object] != to {
 			w.moves[m.Object] = to
 			w.options.say("moving %s to %s", m.Object, to)
 		}

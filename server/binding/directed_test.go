@@ -12,4 +12,5 @@ var directed = map[string]string{
 	propSilent:  "Test(SilenceIsNotAbsence|AMoveToASilentTargetTakesNothingAway)",
 	propTries:   "TestASwapThatBlocksItselfGoesBack",
 	propLease:   "Test(ALease|WhatExistsOnce|WhatCameLast|WhatWasToCome).*",
+	propTurn:    "TestWhatWaitsForItsTurnIsNotLeft",
 }

@@ -63,6 +63,8 @@ type Target struct {
 	// is known of the present one.
 	Hooks uint8
 	Hook  HookState
+	// Queued: others leave it first, so that it is not left for another one yet.
+	Queued bool
 	// Try stands for all that a new attempt would depend on: the objects, the wish, the target.
 	Try uint64
 }

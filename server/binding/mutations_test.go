@@ -251,6 +251,10 @@ var mutations = []mutation{
 		"case known.Pinned:\n", "case false:\n", propBegun,
 	},
 	{
+		"a target is left before its turn", "pairs.go",
+		"case found && known.Queued:\n", "case false:\n", propTurn,
+	},
+	{
 		"what has begun is left when another one is ready", "pairs.go",
 		"!s.pinned(t) && !s.facts.away(s.Places[i].Target)", "!s.facts.away(s.Places[i].Target)", propBegun,
 	},

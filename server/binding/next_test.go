@@ -170,6 +170,42 @@ func TestAVolumeIsNotLeftBehind(t *testing.T) {
 	}
 }
 
+const propTurn = "what waits for its turn is not left for another"
+
+// TestWhatWaitsForItsTurnIsNotLeft takes any record and any facts. A target that others leave first may be
+// left where nothing comes in its place.
+func TestWhatWaitsForItsTurnIsNotLeft(t *testing.T) {
+	replaced, alone := 0, 0
+	for n := range 50_000 {
+		r := random(n)
+		record, f := anyRecord(&r), anyFacts(&r)
+		i := slices.IndexFunc(f.Targets, func(known Target) bool {
+			return known.Leave == Drain && record.Has(known.ID) && !record.Leaves(known.ID)
+		})
+		if i < 0 {
+			continue
+		}
+		target := f.Targets[i].ID
+		if Next(record, f).Leaves(target) {
+			replaced++
+		}
+		f.Targets[i].Queued = true
+		next := Next(record, f)
+		without := slices.ContainsFunc(next.Places, func(p Place) bool {
+			return p.Target == target && p.Off && p.Leaving != Replaced
+		})
+		switch {
+		case without, !next.Has(target) && !next.Leaves(target):
+			alone++
+		case next.Leaves(target):
+			t.Fatalf("%s: %d: %+v -> %+v leaves %d; %+v", propTurn, n, record, next, target, f)
+		}
+	}
+	if replaced < 100 || alone < 100 {
+		t.Errorf("%d would be replaced, %d leave without: too few", replaced, alone)
+	}
+}
+
 const propLeave = "nothing joins a target that must be left"
 
 // TestNothingJoinsATargetThatMustBeLeft takes any record and any facts. What was taken off such a

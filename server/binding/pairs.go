@@ -178,6 +178,7 @@ func (s *step) replace() {
 		known, _ := s.facts.target(p.Target)
 		switch {
 		case known.Pinned:
+		case found && known.Queued:
 		case found && s.first:
 			if !s.crowded(p.Target, false) && !s.facts.away(next) && s.released(i) {
 				s.takeOff(i)

@@ -1,5 +1,7 @@
 package binding
 
+import "slices"
+
 // add appends a place.
 func (s *step) add(p Place) {
 	s.Places = append(s.Places, p)
@@ -138,6 +140,14 @@ func (s *step) free(t TargetID) bool { return t != 0 && s.facts.returns(t) && s.
 func (s *step) pinned(t TargetID) bool {
 	known, _ := s.facts.target(t)
 	return known.Pinned
+}
+
+// Leaves reports whether a target is about to be left for another one: that comes in its place, or waits
+// until nothing is left there, or a hook has begun.
+func (r Record) Leaves(t TargetID) bool {
+	return slices.ContainsFunc(r.Places, func(p Place) bool {
+		return p.For == t && !p.Off || p.Target == t && (p.Off || p.Hooks.Began != 0)
+	})
 }
 
 // why is the reason of leaving a target for good.

@@ -36,6 +36,8 @@ const (
 	// WaitHook: a hook is run before Target is left. Until is when the next attempt begins, zero while
 	// one is under way.
 	WaitHook
+	// WaitTurn: Target is left when others have left it.
+	WaitTurn
 )
 
 // Waits returns what a record waits for with these facts: nothing when it is at rest where it is
@@ -59,6 +61,8 @@ func Waits(r Record, f Facts) (out []Wait) {
 			out = append(out, Wait{WaitAbsent, p.Target, p.For, 0})
 		case t.Pinned && f.Wish == Somewhere && !slices.Contains(f.Wanted, p.Target):
 			out = append(out, Wait{For: WaitVolume, Target: p.Target})
+		case t.Queued:
+			out = append(out, Wait{For: WaitTurn, Target: p.Target})
 		case p.Runs(t.Hooks):
 			w := Wait{For: WaitHook, Target: p.Target}
 			if at := int64(p.Since); at > f.Now {

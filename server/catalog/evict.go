@@ -8,6 +8,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
@@ -31,6 +32,7 @@ func readDeparture(obj map[string]any, before placement.Departure, now time.Time
 		d.Taints = append(d.Taints, corev1.Taint{Key: v1alpha1.TaintUnstable, Effect: corev1.TaintEffectNoSchedule})
 	}
 	d.EvictAfter, _ = time.ParseDuration(fields.String(spec, "evictAfter"))
+	d.MaxConcurrent = int(customize.Number(fields.Map(spec, "drain")["maxConcurrent"]))
 	for c := range fields.Maps(obj, "status", "conditions") {
 		if c["type"] != v1alpha1.ConditionConnected {
 			continue

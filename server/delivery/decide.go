@@ -37,6 +37,9 @@ type plan struct {
 	gone       []string         // what it leaves though nothing replaces it
 	instead    bool             // others were chosen in place of what was given up
 	first      bool             // what is left is gone before something is joined
+	turns      []string         // drained targets that it would begin to leave
+	turned     string           // why it waits for a turn to do so
+	gathers    bool             // others that leave them are waited for, to go in order
 	unseen     string           // a target that it would leave first has not said what it has
 	conditions catalog.Conditions
 	conflict   string
@@ -72,6 +75,7 @@ func (d *Delivery) stepUnit(ctx context.Context, r catalog.Ref) error {
 		d.settled(r)
 		delete(d.readiness, r)
 		d.hooks.forget(r)
+		d.turns.forget(r)
 		return nil
 	}
 	for _, o := range p.before {
@@ -86,13 +90,19 @@ func (d *Delivery) stepUnit(ctx context.Context, r catalog.Ref) error {
 		d.ask(p.look)
 	}
 	d.awaitReadiness(r, p.group, p.look)
-	next := p.next()
-	if begun := p.parting(next); len(begun) > 0 {
+	next := d.turns.next(p)
+	begun := d.turns.parting(p, next)
+	if p.gathers {
+		d.catalog.Groups.AddAfter(r, turnGather)
+		return nil
+	}
+	if len(begun) > 0 {
 		if err := d.part(ctx, begun); err != nil {
 			return err
 		}
 		return d.stepUnit(ctx, r)
 	}
+	d.turns.follow(p, next)
 	p.first = p.look.breaksFirst(next)
 	step := p.step(d, next)
 	known := p.at.Revision != 0

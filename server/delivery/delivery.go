@@ -67,6 +67,7 @@ type Delivery struct {
 	views     *views
 	hooks     *hookCalls
 	readiness readiness // of the goroutine that decides
+	turns     *turns    // of the goroutine that decides
 	era       store.Era
 }
 
@@ -81,6 +82,7 @@ func New(cfg Config) *Delivery {
 		views:     newViews(),
 		hooks:     newHookCalls(c.HookFailures),
 		readiness: readiness{},
+		turns:     newTurns(c),
 	}
 }
 

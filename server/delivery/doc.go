@@ -98,7 +98,8 @@
 // (fencing.go). Replicas that a Placement divides are shared out when an object is rendered.
 //
 // A target that is drained, has a taint with the effect NoExecute or is away for longer than
-// spec.evictAfter is left by ordinary moves (evict.go, placement.Vacate). A SyncTarget that is deleted
+// spec.evictAfter is left by ordinary moves (evict.go, placement.Vacate), so many units at a time where
+// it is drained (turns.go, placement.Turn). A SyncTarget that is deleted
 // with detachPolicy Clean is left so, too; its feed is emptied when no group is there any
 // more. These tombstones are intended, so that the site does not ask. Decisions that name the target are
 // made anew.

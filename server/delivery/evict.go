@@ -88,3 +88,14 @@ func (d *Delivery) Remaining(target string) (placement.Remaining, bool) {
 	}
 	return r, true
 }
+
+// mustLeave reports whether a target has to be left, whatever the wish.
+func mustLeave(v placement.Verdict) bool {
+	switch placement.LeaveReason(v.Filter) {
+	case placement.LeaveRemoved, placement.LeaveDiscarded, placement.LeaveDrained, placement.LeaveOutOfService,
+		placement.LeaveTainted,
+		placement.LeaveEvicted, placement.LeaveOverflow, placement.LeaveAway:
+		return true
+	}
+	return false
+}

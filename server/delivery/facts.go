@@ -53,6 +53,8 @@ type look struct {
 	spec     int64 // the generation of the Placement whose hooks they are
 	hooked   map[binding.TargetID]hooked
 	unhooked map[binding.TargetID]string
+	// left are the targets that it must not stay on, and why.
+	left []placement.Verdict
 	// strands is a target that is wished to be left for nowhere, and has a volume.
 	strands binding.TargetID
 }
@@ -147,7 +149,7 @@ func (d *Delivery) observe(ref binding.Ref, r binding.Record, g *catalog.Group, 
 func (d *Delivery) want(l *look, wish binding.Wish, wanted []string, gone []string, left []placement.Verdict,
 	try func(*catalog.Target) uint64) {
 	f := &l.facts
-	f.Wish = wish
+	f.Wish, l.left = wish, left
 	ids := map[binding.TargetID]struct{}{}
 	for _, name := range wanted {
 		if t := d.catalog.Targets[name]; t != nil {
@@ -183,17 +185,6 @@ func (d *Delivery) want(l *look, wish binding.Wish, wanted []string, gone []stri
 		f.Targets = append(f.Targets, known)
 	}
 	slices.SortFunc(f.Targets, func(a, b binding.Target) int { return int(a.ID) - int(b.ID) })
-}
-
-// mustLeave reports whether a target has to be left, whatever the wish.
-func mustLeave(v placement.Verdict) bool {
-	switch placement.LeaveReason(v.Filter) {
-	case placement.LeaveRemoved, placement.LeaveDiscarded, placement.LeaveDrained, placement.LeaveOutOfService,
-		placement.LeaveTainted,
-		placement.LeaveEvicted, placement.LeaveOverflow, placement.LeaveAway:
-		return true
-	}
-	return false
 }
 
 // connected puts into a Try whether the target has a session. One that had none when it was given up

@@ -15,7 +15,7 @@ import (
 // cut off, as a cohort that passes to its own unit when nothing of it runs any more.
 
 // parting returns what has begun in a unit, if all that the rest waits for is its end.
-func (p *plan) parting(next binding.Record) []store.Key {
+func (u *turns) parting(p *plan, next binding.Record) []store.Key {
 	l := p.look
 	if p.ref.Kind == catalog.OfObject || !next.SamePlaces(l.record) || p.unseen != "" {
 		return nil
@@ -35,7 +35,7 @@ func (p *plan) parting(next binding.Record) []store.Key {
 		free[i].Pinned = l.pinned(free[i].ID)
 	}
 	l.facts.Targets = free
-	moves := !p.next().SamePlaces(l.record) && p.unseen == ""
+	moves := !u.next(p).SamePlaces(l.record) && p.unseen == ""
 	l.facts, p.unseen = facts, ""
 	if !moves {
 		return nil

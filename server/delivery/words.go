@@ -35,6 +35,9 @@ func (p *plan) step(d *Delivery, next binding.Record) placement.Step {
 	if f.Suspended {
 		return say(placement.Suspended, "spec.suspend holds the decision as it is")
 	}
+	if p.turned != "" && slices.Equal(here, before) {
+		return say(placement.WaitsForTurn, "%s", p.turned)
+	}
 	if phase, message := p.stranded(next); message != "" {
 		return say(phase, "%s", message)
 	}

@@ -22,12 +22,14 @@ type Departure struct {
 	// Removing: the SyncTarget is being deleted and is to be emptied. Discard: also of what nothing
 	// replaces.
 	Removing, Discard bool
+	// MaxConcurrent is how many units leave the target at a time while it is drained; 0 is MaxLeaving.
+	MaxConcurrent int
 }
 
 // Same reports whether d and o are the same but for how long the target has been away, or back.
 func (d Departure) Same(o Departure) bool {
 	return d.Removing == o.Removing && d.Discard == o.Discard && d.EvictAfter == o.EvictAfter &&
-		sameTaints(d.Taints, o.Taints)
+		d.MaxConcurrent == o.MaxConcurrent && sameTaints(d.Taints, o.Taints)
 }
 
 // AwayText says since when the target is without a session, and what becomes of what is there; empty

@@ -29,6 +29,8 @@ const (
 	VolumeWouldStay Phase = "VolumeWouldStay"
 	// JobRunning: nothing moves, because something has begun that must run once to its end.
 	JobRunning Phase = "JobRunning"
+	// WaitsForTurn: nothing moves before others have left the same target, see Turns.
+	WaitsForTurn Phase = "WaitsForTurn"
 	// Suspended: a person holds the decision.
 	Suspended Phase = "Suspended"
 	// Staying: no target fits, and what is there stays.

@@ -70,6 +70,9 @@ func (d *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) []plac
 		}
 		message += fmt.Sprintf(", and %d cannot leave: %s: %s", len(stuck), stuck[0].Key, placement.Words(stuck[0].Message))
 	case left.Units > 0:
+		if waiting := waitingForTurns(d.cfg.Delivery.MovesOf(st.Name), st.Name); waiting > 0 {
+			message += fmt.Sprintf(", %d of them until others have left (spec.drain.maxConcurrent)", waiting)
+		}
 	case s == nil:
 		status, reason, message = metav1.ConditionTrue, "Left", "nothing is placed here any more; "+
 			"the agent has no session: what still runs is removed when it is back"
@@ -92,6 +95,16 @@ func (d *Server) stuck(target string) []placement.Moving {
 	return slices.DeleteFunc(d.cfg.Delivery.MovesOf(target), func(m placement.Moving) bool {
 		return !slices.Contains(stuckPhases, m.Phase)
 	})
+}
+
+// waitingForTurns is how many units leave a target when others have left it.
+func waitingForTurns(moves []placement.Moving, target string) (n int) {
+	for _, m := range moves {
+		if m.Phase == placement.WaitsForTurn && slices.Contains(m.From, target) {
+			n++
+		}
+	}
+	return n
 }
 
 // emptying says what is still on a target that all units have left: what goes, or, once the target has

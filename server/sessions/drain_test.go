@@ -47,6 +47,11 @@ func TestWhatIsLeftOfADrain(t *testing.T) {
 				Phase: placement.Waiting},
 		}
 	}
+	queued := func() []placement.Moving {
+		return []placement.Moving{{From: []string{"paris"}, Phase: placement.WaitsForTurn},
+			{From: []string{"paris"}, Phase: placement.Waiting},
+			{From: []string{"lyon"}, To: []string{"paris"}, Phase: placement.WaitsForTurn}}
+	}
 	const drained = placement.LeaveDrained
 	for name, c := range map[string]struct {
 		left     placement.Remaining
@@ -55,6 +60,8 @@ func TestWhatIsLeftOfADrain(t *testing.T) {
 		want     string
 	}{
 		"moving": {left: placement.Remaining{Why: drained, Units: 2}, want: "False Draining 2 units are still here"},
+		"in turn": {left: placement.Remaining{Why: drained, Units: 2}, moves: queued,
+			want: "False Draining 2 units are still here, 1 of them until others have left (spec.drain.maxConcurrent)"},
 		"one stuck": {left: placement.Remaining{Why: drained, Units: 2}, moves: stuck,
 			want: "False Draining 2 units are still here, and 1 cannot leave"},
 		"stuck": {left: placement.Remaining{Why: drained, Units: 1}, moves: stuck,

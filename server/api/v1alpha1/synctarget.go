@@ -66,6 +66,9 @@ type SyncTargetSpec struct {
 	// +kubebuilder:validation:XValidation:rule="duration(self) >= duration('1m')",message="evictAfter must be at least 1m: a session that breaks is replaced within seconds"
 	// +optional
 	EvictAfter *metav1.Duration `json:"evictAfter,omitempty"`
+	// Drain says how the target is left while it is drained, or removed with detachPolicy Clean.
+	// +optional
+	Drain *DrainPolicy `json:"drain,omitempty"`
 	// Lease lets what must not run twice run elsewhere when the target is not heard: the site stops it
 	// at the end of the lease. Null: it stays on a target that is away.
 	Lease *Lease `json:"lease,omitempty"`
@@ -88,6 +91,19 @@ type SyncTargetSpec struct {
 	// Link says what kind of link leads to the target and how much it may carry.
 	// +optional
 	Link *Link `json:"link,omitempty"`
+}
+
+// DrainPolicy is how units leave a target that is drained.
+type DrainPolicy struct {
+	// MaxConcurrent is how many units leave the target at a time, and at most 5 of those that leave
+	// drained targets are on their way to one other. The rest wait for a turn: first come those with
+	// the most copies elsewhere, then those that may be in two places, small ones, and by name. What
+	// leaves without a replacement waits for nothing.
+	// +kubebuilder:default=10
+	// +kubebuilder:validation:Minimum=1
+	// +kubebuilder:validation:Maximum=1000
+	// +optional
+	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
 }
 
 // DetachPolicy is what becomes of what was placed on a target that is removed.
