@@ -11,6 +11,7 @@ import (
 	"skerry.dev/skerry/agent/gateway"
 	"skerry.dev/skerry/agent/services"
 	"skerry.dev/skerry/agent/uplink"
+	"skerry.dev/skerry/store"
 )
 
 // Upward opens streams to the parent of a site or a relay.
@@ -38,7 +39,7 @@ func (a *agent) openGateway() (err error) {
 	}
 	c := services.Config{
 		Dir: a.DataDir, Clients: a.clients, Inventory: a.inventory, Up: a.Upward, Metrics: a.servicesMetrics,
-		Log: a.Log.With("part", "services"),
+		Again: func(k store.Key) { a.applier.Again([]store.Key{k}) }, Log: a.Log.With("part", "services"),
 	}
 	if cmp.Or(a.GatewayAddress, gateway.Off) != gateway.Off {
 		c.Address = func(ctx context.Context) (netip.Addr, error) {
@@ -47,7 +48,7 @@ func (a *agent) openGateway() (err error) {
 	}
 	a.services = services.New(c)
 	if c.Address != nil {
-		a.applier.Reaches = a.services.Need
+		a.applier.Reaches, a.applier.Callers = a.services.Need, a.services
 	}
 	return nil
 }

@@ -124,6 +124,8 @@ type Config struct {
 	// PodAPI keeps what pods need that use the API of their space; nil for a relay, whose own sites
 	// keep it.
 	PodAPI PodAPI
+	// Callers are who calls Services that answer at other sites, too; nil where there are none.
+	Callers Callers
 	// Reaches is told that a Service is applied which answers wherever its space runs Pods; nil tells nobody.
 	Reaches func()
 	// Lease says what must not run now; nil stops nothing.

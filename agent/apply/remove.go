@@ -176,6 +176,9 @@ func (a *Applier) carryOut(
 	if err := a.markClaims(ctx, c, e.Key, at, live.Spec); err != nil {
 		return err
 	}
+	if wait := leavesLater(a.Callers, e.Key, at, live); wait > 0 {
+		return &laterError{wait}
+	}
 	if how == store.RemoveKeepDependents {
 		if err := a.markDependents(ctx, c, at, live); err != nil {
 			return err

@@ -94,14 +94,11 @@ func (s *Services) settle(ctx context.Context) error {
 // settleOne makes one Service as it is to be.
 func (s *Services) settleOne(ctx context.Context, n name) error {
 	s.mu.Lock()
-	o, e := s.known[n], s.entries[n]
-	ready := false
-	for _, r := range s.slices[n] {
-		ready = ready || r
-	}
+	o, e, l := s.known[n], s.entries[n], s.leads[n]
+	ready, active := s.readyLocked(n), l != nil && l.active
 	s.mu.Unlock()
-	var is spec
-	if o != nil && json.Unmarshal(o.Spec, &is) != nil {
+	is, err := specOf(o)
+	if err != nil {
 		o = nil
 	}
 	if e != nil && (o == nil || e.of.uid != o.Metadata.UID || e.at != s.at) {
@@ -115,7 +112,6 @@ func (s *Services) settleOne(ctx context.Context, n name) error {
 		return s.client.DropRemoteSlice(ctx, n.namespace, n.service)
 	}
 	if e == nil {
-		var err error
 		if e, err = s.begin(ctx, n, o); err != nil {
 			return err
 		}
@@ -124,16 +120,27 @@ func (s *Services) settleOne(ctx context.Context, n name) error {
 	if err != nil {
 		return err
 	}
-	slice := target.RemoteSlice{Namespace: n.namespace, Service: n.service, UID: o.Metadata.UID, At: s.at, Ready: !ready,
+	slice := target.RemoteSlice{Namespace: n.namespace, Service: n.service, UID: o.Metadata.UID, At: s.at,
+		Ready: !ready || active,
 		Ports: listening}
 	if slice.Ready == e.kept.Ready && slices.Equal(slice.Ports, e.kept.Ports) && time.Since(e.when) < keepEvery {
+		l.see(active, ready)
 		return nil
 	}
 	if err := s.client.KeepRemoteSlice(ctx, slice); err != nil {
 		return err
 	}
 	e.kept, e.when = slice, time.Now()
+	l.see(active, ready)
 	return nil
+}
+
+// specOf reads the spec of a Service. A nil one has none.
+func specOf(o *target.Object) (is spec, err error) {
+	if o != nil {
+		err = json.Unmarshal(o.Spec, &is)
+	}
+	return is, err
 }
 
 // leads reports whether a Service can lead elsewhere: it has an address of a family, and selects its Pods.

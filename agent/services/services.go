@@ -28,6 +28,8 @@ type Config struct {
 	Inventory interface {
 		ByUID(uid string) (store.Key, bool)
 	}
+	// Again has a Service written anew, since LedAway says something else of it.
+	Again func(k store.Key)
 	// Up opens streams to the parent.
 	Up      upward.Opener
 	Metrics *Metrics
@@ -39,6 +41,7 @@ type Services struct {
 	Config
 	client *target.Client
 	up     http.RoundTripper
+	times  leadTimes
 	seats  seats
 	looks  looks
 	needed chan struct{}
@@ -50,6 +53,8 @@ type Services struct {
 	slices  map[name]map[string]bool // of each Service, those that the cluster makes: whether any endpoint is ready
 	dirty   map[name]struct{}
 	entries map[name]*entry
+	leads   map[name]*lead
+	leading sync.WaitGroup // with mu held while there are entries
 	// owners are whose Namespaces are, by name; pods are the Pods that have an address, addresses the reverse.
 	owners    map[string]owner
 	pods      map[string]map[pod]struct{}
@@ -65,10 +70,10 @@ type name struct{ namespace, service string }
 
 // New returns Services that do nothing before they are run, and needed.
 func New(c Config) *Services {
-	return &Services{Config: c, up: upward.NewTransport(c.Up), seats: seats{spaces: map[string]int{}},
+	return &Services{Config: c, up: upward.NewTransport(c.Up), times: usualTimes, seats: seats{spaces: map[string]int{}},
 		needed: make(chan struct{}), woken: make(chan struct{}, 1),
 		known: map[name]*target.Object{}, slices: map[name]map[string]bool{}, dirty: map[name]struct{}{},
-		entries: map[name]*entry{}, owners: map[string]owner{}, pods: map[string]map[pod]struct{}{},
+		entries: map[name]*entry{}, leads: map[name]*lead{}, owners: map[string]owner{}, pods: map[string]map[pod]struct{}{},
 		addresses: map[pod]string{}}
 }
 
@@ -120,6 +125,7 @@ func (s *Services) Run(ctx context.Context) (err error) {
 	}
 	s.loop(ctx)
 	s.closeAll()
+	s.leading.Wait()
 	return nil
 }
 

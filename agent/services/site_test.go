@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -120,11 +121,14 @@ func echo(t *testing.T) string {
 // of this machine.
 type site struct {
 	*Services
-	api *targettest.Server
-	up  *parent
-	uid string // of the Service
-	off bool   // the site has no gateway
-	log logged
+	api   *targettest.Server
+	up    *parent
+	uid   string       // of the Service
+	off   bool         // the site has no gateway
+	again atomic.Int32 // how often the Service was to be written anew
+	// times are those of leading, zero for the usual ones.
+	times leadTimes
+	log   logged
 }
 
 // logged is what a site has written to its log.
@@ -197,11 +201,15 @@ func run(t *testing.T, s *site, dir string) *site {
 func (s *site) start(t *testing.T, dir string) (stop func()) {
 	clients := target.NewClients(target.Cluster(s.api.Config()))
 	c := Config{Dir: dir, Clients: clients, Up: s.up, Metrics: NewMetrics(), Log: slog.New(slog.NewTextHandler(&s.log, nil)),
+		Again:     s.writeAnew,
 		Inventory: inventory{s.uid: {Space: "shop", Resource: "services", Namespace: "app", Name: "web"}}}
 	if !s.off {
 		c.Address = func(context.Context) (netip.Addr, error) { return netip.MustParseAddr(loopback), nil }
 	}
 	s.Services = New(c)
+	if s.times != (leadTimes{}) {
+		s.Services.times = s.times
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- s.Run(ctx) }()

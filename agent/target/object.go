@@ -34,6 +34,8 @@ const (
 	AnnotationClaimOf = "skerry.dev/claim-of"
 	// AnnotationReach on a Service, as ReachSpace, has its name answer wherever its space runs Pods.
 	AnnotationReach = "skerry.dev/reach"
+	// LabelLedAway is a label that no Pod has. A Service whose callers are led to another site selects by it, too.
+	LabelLedAway = "skerry.dev/led-away"
 	// ReachSpace is the value of AnnotationReach.
 	ReachSpace = "Space"
 	// AnnotationReportedFrom stands on an object of a relay that one of its own targets reported.
