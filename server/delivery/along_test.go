@@ -4,6 +4,7 @@ import (
 	"maps"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"pgregory.net/rapid"
 
@@ -53,107 +54,111 @@ func (c *center) autoscaler() store.Key {
 
 // What selects or names a Deployment is where the Deployment is, and leaves a target with it.
 func TestWhatSelectsAWorkloadGoesAlong(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", m{v1alpha1.LabelTarget: "b"})
-	web, other := c.web(""), c.deployment("other", nil, "")
-	beside := []store.Key{c.webService(nil),
-		c.along("policy", "poddisruptionbudgets", "policy/v1", "PodDisruptionBudget", "web", nil,
-			m{"selector": m{"matchLabels": m{"app": "web"}}}),
-		c.along("networking.k8s.io", "networkpolicies", "networking.k8s.io/v1", "NetworkPolicy", "deny", nil,
-			m{"podSelector": m{}}),
-		c.along("networking.k8s.io", "ingresses", "networking.k8s.io/v1", "Ingress", "web", nil,
-			m{"defaultBackend": m{"service": m{"name": "web"}}, "tls": []any{m{"secretName": "cert"}}}),
-		c.along("gateway.networking.k8s.io", "httproutes", "gateway.networking.k8s.io/v1", "HTTPRoute", "web", nil,
-			m{"rules": []any{m{"backendRefs": []any{m{"name": "web"}}}}})}
-	c.put(key("", "secrets", "cert"), obj("v1", "Secret", m{"name": "cert", "namespace": "app"}))
-	beside = append(beside, key("", "secrets", "cert"))
-	scaler := c.autoscaler()
-	all := func(target string, want bool) bool {
-		for _, k := range beside {
-			if c.has(target, k) != want {
-				return false
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", m{v1alpha1.LabelTarget: "b"})
+		web, other := c.web(""), c.deployment("other", nil, "")
+		beside := []store.Key{c.webService(nil),
+			c.along("policy", "poddisruptionbudgets", "policy/v1", "PodDisruptionBudget", "web", nil,
+				m{"selector": m{"matchLabels": m{"app": "web"}}}),
+			c.along("networking.k8s.io", "networkpolicies", "networking.k8s.io/v1", "NetworkPolicy", "deny", nil,
+				m{"podSelector": m{}}),
+			c.along("networking.k8s.io", "ingresses", "networking.k8s.io/v1", "Ingress", "web", nil,
+				m{"defaultBackend": m{"service": m{"name": "web"}}, "tls": []any{m{"secretName": "cert"}}}),
+			c.along("gateway.networking.k8s.io", "httproutes", "gateway.networking.k8s.io/v1", "HTTPRoute", "web", nil,
+				m{"rules": []any{m{"backendRefs": []any{m{"name": "web"}}}}})}
+		c.put(key("", "secrets", "cert"), obj("v1", "Secret", m{"name": "cert", "namespace": "app"}))
+		beside = append(beside, key("", "secrets", "cert"))
+		scaler := c.autoscaler()
+		all := func(target string, want bool) bool {
+			for _, k := range beside {
+				if c.has(target, k) != want {
+					return false
+				}
 			}
+			return true
 		}
-		return true
-	}
-	c.eventually("with their Namespace", func() bool { return all("b", true) && c.has("b", scaler) && c.has("b", web) })
-	c.web("a")
-	c.eventually("on both while it moves", func() bool { return all("a", true) && all("b", true) && c.has("a", scaler) })
-	if !c.has("b", scaler) {
-		t.Error("the autoscaler has left before what it scales")
-	}
-	c.report("a", web, nil)
-	c.eventually("it has moved", func() bool { return c.has("a", web) && !c.has("b", web) })
-	if !all("a", true) || !all("b", true) || c.has("b", scaler) || !c.has("a", scaler) {
-		t.Error("beside their own place where what they select is, and the autoscaler only there")
-	}
-	c.restart()
-	if !all("a", true) || !all("b", true) || c.has("b", scaler) || !c.has("a", scaler) {
-		t.Error("not so after a restart")
-	}
-	c.label(nsKey("app"), m{v1alpha1.LabelTarget: "c"})
-	c.target("c", nil)
-	c.eventually("the rest has moved, and nothing waits for the autoscaler", func() bool {
-		for _, k := range append([]store.Key{other}, beside...) {
-			c.reportIfHas("c", k)
+		c.eventually("with their Namespace", func() bool { return all("b", true) && c.has("b", scaler) && c.has("b", web) })
+		c.web("a")
+		c.eventually("on both while it moves", func() bool { return all("a", true) && all("b", true) && c.has("a", scaler) })
+		if !c.has("b", scaler) {
+			t.Error("the autoscaler has left before what it scales")
 		}
-		return all("c", true) && all("b", false) && all("a", true) && !c.has("c", scaler)
-	})
-	c.web("c")
-	c.eventually("nothing is left where nothing is selected", func() bool {
-		c.reportIfHas("c", web)
-		return all("c", true) && all("a", false) && c.has("c", scaler) && !c.has("a", scaler)
+		c.report("a", web, nil)
+		c.eventually("it has moved", func() bool { return c.has("a", web) && !c.has("b", web) })
+		if !all("a", true) || !all("b", true) || c.has("b", scaler) || !c.has("a", scaler) {
+			t.Error("beside their own place where what they select is, and the autoscaler only there")
+		}
+		c.restart()
+		if !all("a", true) || !all("b", true) || c.has("b", scaler) || !c.has("a", scaler) {
+			t.Error("not so after a restart")
+		}
+		c.label(nsKey("app"), m{v1alpha1.LabelTarget: "c"})
+		c.target("c", nil)
+		c.eventually("the rest has moved, and nothing waits for the autoscaler", func() bool {
+			for _, k := range append([]store.Key{other}, beside...) {
+				c.reportIfHas("c", k)
+			}
+			return all("c", true) && all("b", false) && all("a", true) && !c.has("c", scaler)
+		})
+		c.web("c")
+		c.eventually("nothing is left where nothing is selected", func() bool {
+			c.reportIfHas("c", web)
+			return all("c", true) && all("a", false) && c.has("c", scaler) && !c.has("a", scaler)
+		})
 	})
 }
 
 // A word of its own keeps what selects a workload where it is, and the workload says so.
 func TestWhatHasItsOwnWordStays(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", m{v1alpha1.LabelTarget: "b"})
-	web, service := c.web(""), c.webService(m{v1alpha1.LabelTarget: "b"})
-	c.eventually("with their Namespace", func() bool { return c.has("b", service) && c.has("b", web) })
-	c.web("a")
-	c.eventually("said of the label", func() bool {
-		c.reportIfHas("a", web)
-		s := c.saidScheduled(web)
-		return c.has("a", web) && !c.has("b", web) && !s.Status && s.Reason == catalog.SelectsElsewhere &&
-			strings.Contains(s.Message, "services/web is on b by its label "+v1alpha1.LabelTarget)
-	})
-	if c.has("a", service) {
-		t.Error("the Service went along")
-	}
-	third, selecting := labelled(meta("third"), m{"app": "web"}), m{"spec": m{"selector": m{"app": "web"}}}
-	parts := func(k store.Key, label string, of m) string { return c.d.Parts(k, label, of) }
-	if w := parts(key("apps", "deployments", "third"), "a", third); !strings.Contains(w, "services/web is on b by its label") {
-		t.Errorf("the label of a new Deployment: %q", w)
-	}
-	if w := parts(service, "c", selecting); !strings.Contains(w, "deployments/web is on a") {
-		t.Errorf("the label of the Service: %q", w)
-	}
-	if w := parts(service, "a", selecting) + parts(key("apps", "deployments", "third"), "b", third) +
-		parts(key("apps", "deployments", "third"), "a", labelled(meta("third"), m{"app": "x"})); w != "" {
-		t.Errorf("nothing is parted, and it warns: %q", w)
-	}
-	c.webService(nil)
-	c.eventually("without a label it goes along, and that is not said any more", func() bool {
-		return c.has("a", service) && c.has("b", service) && c.saidScheduled(web).Reason == "Decided"
-	})
-	c.put(placementOf("net"), obj("skerry.dev/v1alpha1", "Placement", meta("net"), "spec", m{
-		"objects": []any{m{"resources": []any{"services"}}}, "targets": m{"names": []any{"b"}}}))
-	c.eventually("nor does what a Placement lists by its kind", func() bool {
-		c.reportIfHas("b", service)
-		s := c.saidScheduled(web)
-		return !c.has("a", service) && s.Reason == catalog.SelectsElsewhere && strings.Contains(s.Message, "Placement net")
-	})
-	c.put(placementOf("net"), nil)
-	c.put(placementOf("only"), obj("skerry.dev/v1alpha1", "Placement", meta("only"), "spec", m{
-		"objects": []any{m{"names": []any{"web"}, "resources": []any{"deployments"}}}, "includeDependencies": false,
-		"precedence": "Override", "targets": m{"names": []any{"a"}}}))
-	c.web("")
-	c.eventually("nothing goes along with what a Placement sends alone", func() bool {
-		c.reportIfHas("a", web)
-		c.reportIfHas("b", service)
-		return c.has("a", web) && !c.has("a", service) && c.has("b", service)
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", m{v1alpha1.LabelTarget: "b"})
+		web, service := c.web(""), c.webService(m{v1alpha1.LabelTarget: "b"})
+		c.eventually("with their Namespace", func() bool { return c.has("b", service) && c.has("b", web) })
+		c.web("a")
+		c.eventually("said of the label", func() bool {
+			c.reportIfHas("a", web)
+			s := c.saidScheduled(web)
+			return c.has("a", web) && !c.has("b", web) && !s.Status && s.Reason == catalog.SelectsElsewhere &&
+				strings.Contains(s.Message, "services/web is on b by its label "+v1alpha1.LabelTarget)
+		})
+		if c.has("a", service) {
+			t.Error("the Service went along")
+		}
+		third, selecting := labelled(meta("third"), m{"app": "web"}), m{"spec": m{"selector": m{"app": "web"}}}
+		parts := func(k store.Key, label string, of m) string { return c.d.Parts(k, label, of) }
+		if w := parts(key("apps", "deployments", "third"), "a", third); !strings.Contains(w, "services/web is on b by its label") {
+			t.Errorf("the label of a new Deployment: %q", w)
+		}
+		if w := parts(service, "c", selecting); !strings.Contains(w, "deployments/web is on a") {
+			t.Errorf("the label of the Service: %q", w)
+		}
+		if w := parts(service, "a", selecting) + parts(key("apps", "deployments", "third"), "b", third) +
+			parts(key("apps", "deployments", "third"), "a", labelled(meta("third"), m{"app": "x"})); w != "" {
+			t.Errorf("nothing is parted, and it warns: %q", w)
+		}
+		c.webService(nil)
+		c.eventually("without a label it goes along, and that is not said any more", func() bool {
+			return c.has("a", service) && c.has("b", service) && c.saidScheduled(web).Reason == "Decided"
+		})
+		c.put(placementOf("net"), obj("skerry.dev/v1alpha1", "Placement", meta("net"), "spec", m{
+			"objects": []any{m{"resources": []any{"services"}}}, "targets": m{"names": []any{"b"}}}))
+		c.eventually("nor does what a Placement lists by its kind", func() bool {
+			c.reportIfHas("b", service)
+			s := c.saidScheduled(web)
+			return !c.has("a", service) && s.Reason == catalog.SelectsElsewhere && strings.Contains(s.Message, "Placement net")
+		})
+		c.put(placementOf("net"), nil)
+		c.put(placementOf("only"), obj("skerry.dev/v1alpha1", "Placement", meta("only"), "spec", m{
+			"objects": []any{m{"names": []any{"web"}, "resources": []any{"deployments"}}}, "includeDependencies": false,
+			"precedence": "Override", "targets": m{"names": []any{"a"}}}))
+		c.web("")
+		c.eventually("nothing goes along with what a Placement sends alone", func() bool {
+			c.reportIfHas("a", web)
+			c.reportIfHas("b", service)
+			return c.has("a", web) && !c.has("a", service) && c.has("b", service)
+		})
 	})
 }
 

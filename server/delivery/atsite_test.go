@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
@@ -39,56 +40,58 @@ func (c *center) rights() (role, binding, clusterRole, clusterBinding store.Key)
 }
 
 func TestRightsGoWhereTheSiteHasOpenedTheSpace(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", nil)
-	role, binding, clusterRole, clusterBinding := c.rights()
-	is := func(target string, want bool, keys ...store.Key) {
-		t.Helper()
-		for _, k := range keys {
-			if c.has(target, k) != want {
-				t.Errorf("%s has %s: %v", target, k, !want)
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		role, binding, clusterRole, clusterBinding := c.rights()
+		is := func(target string, want bool, keys ...store.Key) {
+			t.Helper()
+			for _, k := range keys {
+				if c.has(target, k) != want {
+					t.Errorf("%s has %s: %v", target, k, !want)
+				}
 			}
 		}
-	}
-	web := c.deployment("web", nil, "")
-	c.eventually("placed", func() bool { return c.has("a", web) })
-	is("a", false, role, binding, clusterRole, clusterBinding)
+		web := c.deployment("web", nil, "")
+		c.eventually("placed", func() bool { return c.has("a", web) })
+		is("a", false, role, binding, clusterRole, clusterBinding)
 
-	c.opens("a", []any{"shop"}, nil)
-	c.opens("b", []any{"*"}, []any{"*"})
-	is("a", true, role, binding)
-	is("a", false, clusterRole, clusterBinding)
-	is("b", false, role, binding, clusterRole, clusterBinding)
-	c.eventually("it says where it is", func() bool { return c.annotation(role) == "a" })
-	c.restart()
-	is("a", true, role, binding)
+		c.opens("a", []any{"shop"}, nil)
+		c.opens("b", []any{"*"}, []any{"*"})
+		is("a", true, role, binding)
+		is("a", false, clusterRole, clusterBinding)
+		is("b", false, role, binding, clusterRole, clusterBinding)
+		c.eventually("it says where it is", func() bool { return c.annotation(role) == "a" })
+		c.restart()
+		is("a", true, role, binding)
 
-	c.opens("a", []any{"shop"}, []any{"shop"})
-	is("a", true, clusterRole, clusterBinding)
-	c.opens("a", []any{"shop-b"}, []any{"bank"})
-	is("a", false, role, binding, clusterRole, clusterBinding)
-	c.opens("a", []any{"sh*"}, []any{"sh*"})
-	is("a", true, role, binding, clusterRole, clusterBinding)
+		c.opens("a", []any{"shop"}, []any{"shop"})
+		is("a", true, clusterRole, clusterBinding)
+		c.opens("a", []any{"shop-b"}, []any{"bank"})
+		is("a", false, role, binding, clusterRole, clusterBinding)
+		c.opens("a", []any{"sh*"}, []any{"sh*"})
+		is("a", true, role, binding, clusterRole, clusterBinding)
 
-	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
-	c.eventually("on both", func() bool { return c.has("b", web) && c.has("b", role) && c.has("b", clusterBinding) })
-	c.report("b", web, nil)
-	c.eventually("they moved with it", func() bool {
-		return !c.has("a", web) && !c.has("a", role) &&
-			!c.has("a", clusterRole)
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("on both", func() bool { return c.has("b", web) && c.has("b", role) && c.has("b", clusterBinding) })
+		c.report("b", web, nil)
+		c.eventually("they moved with it", func() bool {
+			return !c.has("a", web) && !c.has("a", role) &&
+				!c.has("a", clusterRole)
+		})
+		is("b", true, role, binding, clusterRole, clusterBinding)
+
+		c.put(role, nil)
+		is("b", false, role)
+		c.put(web, nil)
+		is("b", false, binding)
+		is("b", true, clusterRole, clusterBinding) // the space's Namespace is there
+		c.d.catalog.RLock()
+		defer c.d.catalog.RUnlock()
+		if n := len(c.d.catalog.Spaces["shop"].Namespaces["app"].Rights); n != 1 {
+			t.Errorf("%d are indexed", n)
+		}
 	})
-	is("b", true, role, binding, clusterRole, clusterBinding)
-
-	c.put(role, nil)
-	is("b", false, role)
-	c.put(web, nil)
-	is("b", false, binding)
-	is("b", true, clusterRole, clusterBinding) // the space's Namespace is there
-	c.d.catalog.RLock()
-	defer c.d.catalog.RUnlock()
-	if n := len(c.d.catalog.Spaces["shop"].Namespaces["app"].Rights); n != 1 {
-		t.Errorf("%d are indexed", n)
-	}
 }
 
 func TestWebhooksGoWhereTheSiteHasOpenedThem(t *testing.T) {

@@ -3,6 +3,7 @@ package delivery
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
@@ -34,49 +35,53 @@ func cpuBounds(cpu string) map[string]any {
 }
 
 func TestWhatDoesNotFitGoesElsewhere(t *testing.T) {
-	c := shop(t)
-	c.spec("a", cpuBounds("1"), nil)
-	c.spec("b", cpuBounds("2"), nil)
-	first := c.workload("first", 1, "800m")
-	c.eventually("on a", func() bool { return c.has("a", first) && c.cpu("a") == 800 })
-	second := c.workload("second", 2, "400m")
-	c.eventually("on b", func() bool { return c.has("b", second) && c.cpu("b") == 800 })
-	third := c.workload("third", 1, "1500m")
-	c.eventually("refused", func() bool {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		for _, e := range []string{"Scheduled"} {
-			for _, is := range catalog.ReadConditions(c.objects[nsKey("third")]) {
-				m := is.(map[string]any)
-				if m["type"] == "skerry.dev/"+e && m["reason"] == placement.OverBounds && m["status"] == "False" {
-					return strings.Contains(m["message"].(string), "cpu 2300m of 1")
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.spec("a", cpuBounds("1"), nil)
+		c.spec("b", cpuBounds("2"), nil)
+		first := c.workload("first", 1, "800m")
+		c.eventually("on a", func() bool { return c.has("a", first) && c.cpu("a") == 800 })
+		second := c.workload("second", 2, "400m")
+		c.eventually("on b", func() bool { return c.has("b", second) && c.cpu("b") == 800 })
+		third := c.workload("third", 1, "1500m")
+		c.eventually("refused", func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			for _, e := range []string{"Scheduled"} {
+				for _, is := range catalog.ReadConditions(c.objects[nsKey("third")]) {
+					m := is.(map[string]any)
+					if m["type"] == "skerry.dev/"+e && m["reason"] == placement.OverBounds && m["status"] == "False" {
+						return strings.Contains(m["message"].(string), "cpu 2300m of 1")
+					}
 				}
 			}
+			return false
+		})
+		c.put(second, nil)
+		c.eventually("room for the third", func() bool { return c.has("b", third) && c.cpu("b") == 1500 })
+		c.restart()
+		if c.cpu("a") != 800 || c.cpu("b") != 1500 {
+			t.Errorf("after a restart %d and %d are requested", c.cpu("a"), c.cpu("b"))
 		}
-		return false
 	})
-	c.put(second, nil)
-	c.eventually("room for the third", func() bool { return c.has("b", third) && c.cpu("b") == 1500 })
-	c.restart()
-	if c.cpu("a") != 800 || c.cpu("b") != 1500 {
-		t.Errorf("after a restart %d and %d are requested", c.cpu("a"), c.cpu("b"))
-	}
 }
 
 func TestWhatGrowsOverABoundMovesAsOne(t *testing.T) {
-	c := shop(t)
-	c.spec("a", cpuBounds("1"), nil)
-	first, second := c.workload("first", 1, "400m"), store.Key{}
-	c.eventually("on a", func() bool { return c.has("a", first) })
-	c.spec("b", map[string]any{"unschedulable": true}, nil)
-	second = c.workload("second", 1, "400m")
-	c.eventually("both on a", func() bool { return c.has("a", second) && c.cpu("a") == 800 })
-	c.spec("b", map[string]any{}, nil)
-	c.workload("second", 2, "400m")
-	c.eventually("the second on both", func() bool { return c.has("b", second) && c.has("a", second) })
-	c.report("b", second, nil)
-	c.eventually("the second on b", func() bool { return !c.has("a", second) && c.cpu("a") == 400 })
-	if !c.has("a", first) || c.has("b", first) || c.cpu("b") != 800 {
-		t.Errorf("%d is requested on b", c.cpu("b"))
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.spec("a", cpuBounds("1"), nil)
+		first, second := c.workload("first", 1, "400m"), store.Key{}
+		c.eventually("on a", func() bool { return c.has("a", first) })
+		c.spec("b", map[string]any{"unschedulable": true}, nil)
+		second = c.workload("second", 1, "400m")
+		c.eventually("both on a", func() bool { return c.has("a", second) && c.cpu("a") == 800 })
+		c.spec("b", map[string]any{}, nil)
+		c.workload("second", 2, "400m")
+		c.eventually("the second on both", func() bool { return c.has("b", second) && c.has("a", second) })
+		c.report("b", second, nil)
+		c.eventually("the second on b", func() bool { return !c.has("a", second) && c.cpu("a") == 400 })
+		if !c.has("a", first) || c.has("b", first) || c.cpu("b") != 800 {
+			t.Errorf("%d is requested on b", c.cpu("b"))
+		}
+	})
 }

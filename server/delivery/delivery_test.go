@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/catalog"
@@ -26,30 +27,32 @@ func shop(t *testing.T) *center {
 }
 
 func TestANamespaceIsDecidedOnceAndItsObjectsFollow(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", nil)
-	cm := c.configMap("one")
-	c.eventually("the namespace is decided", func() bool { return c.annotation(nsKey("app")) == "a" })
-	c.eventually("both are in the feed", func() bool { return c.has("a", cm) && c.has("a", nsKey("app")) })
-	if c.has("b", cm) || c.has("b", nsKey("app")) {
-		t.Error("b got what is not placed there")
-	}
-	c.eventually("the derived annotation", func() bool { return c.annotation(cm) == "a" })
-	deploy := c.deployment("web", nil, "")
-	if !c.has("a", deploy) {
-		t.Error("with a decision known, the write itself must feed the target")
-	}
-	body, _, err := c.d.Feed("a").Body(context.Background(), cm)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var o map[string]any
-	if err := json.Unmarshal(body, &o); err != nil {
-		t.Fatal(err)
-	}
-	if got := fields.Clone(o, "metadata", "annotations", v1alpha1.AnnotationOrigin); got != "shop/" {
-		t.Errorf("origin %q", got)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		cm := c.configMap("one")
+		c.eventually("the namespace is decided", func() bool { return c.annotation(nsKey("app")) == "a" })
+		c.eventually("both are in the feed", func() bool { return c.has("a", cm) && c.has("a", nsKey("app")) })
+		if c.has("b", cm) || c.has("b", nsKey("app")) {
+			t.Error("b got what is not placed there")
+		}
+		c.eventually("the derived annotation", func() bool { return c.annotation(cm) == "a" })
+		deploy := c.deployment("web", nil, "")
+		if !c.has("a", deploy) {
+			t.Error("with a decision known, the write itself must feed the target")
+		}
+		body, _, err := c.d.Feed("a").Body(context.Background(), cm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var o map[string]any
+		if err := json.Unmarshal(body, &o); err != nil {
+			t.Fatal(err)
+		}
+		if got := fields.Clone(o, "metadata", "annotations", v1alpha1.AnnotationOrigin); got != "shop/" {
+			t.Errorf("origin %q", got)
+		}
+	})
 }
 
 func TestAMoveIsMakeBeforeBreakAndSurvivesARestart(t *testing.T) {

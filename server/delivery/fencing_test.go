@@ -3,6 +3,7 @@ package delivery
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -100,35 +101,39 @@ func TestAWishForAnotherTargetSaysWhatItWaitsFor(t *testing.T) {
 
 // The timer wakes it: nothing else happens when the lease ends.
 func TestTheEndOfALeaseWakesWhatWaits(t *testing.T) {
-	c, db := dbOnA(t)
-	c.lease.Store(&placement.Lease{Held: true, Ends: time.Now().Add(700 * time.Millisecond)})
-	began := time.Now()
-	c.away("a", true, nil)
-	c.eventually("elsewhere", func() bool { return c.elsewhere(db) })
-	if took := time.Since(began); took < 700*time.Millisecond {
-		t.Errorf("it ran elsewhere after %v", took)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c, db := dbOnA(t)
+		c.lease.Store(&placement.Lease{Held: true, Ends: time.Now().Add(700 * time.Millisecond)})
+		began := time.Now()
+		c.away("a", true, nil)
+		c.eventually("elsewhere", func() bool { return c.elsewhere(db) })
+		if took := time.Since(began); took < 700*time.Millisecond {
+			t.Errorf("it ran elsewhere after %v", took)
+		}
+	})
 }
 
 // The session of a target ends while it is waited for its word. Nothing else happens, and the end of its
 // lease counts instead.
 func TestATargetThatGoesAwayIsNotWaitedForForever(t *testing.T) {
-	c := shop(t)
-	c.breaking(map[string]any{"targets": map[string]any{"names": []any{"a"}}})
-	web := c.deployment("web", map[string]any{"app": "web"}, "")
-	c.eventually("on a", func() bool { return c.has("a", web) })
-	c.report("a", web, nil)
-	c.placement("p", 2, nil, map[string]any{"targets": map[string]any{"names": []any{"b"}},
-		"move": map[string]any{"type": "BreakBeforeMake"}})
-	c.eventually("it has left a", func() bool { return !c.has("a", web) })
-	p := placementOf("p")
-	c.eventually("it waits for a, and nothing else is to be looked at", func() bool {
-		return strings.Contains(fields.Clone(c.moving(p), "message"), "is gone from a") &&
-			c.annotation(web) == "" && c.d.catalog.Groups.Len() == 0
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.breaking(map[string]any{"targets": map[string]any{"names": []any{"a"}}})
+		web := c.deployment("web", map[string]any{"app": "web"}, "")
+		c.eventually("on a", func() bool { return c.has("a", web) })
+		c.report("a", web, nil)
+		c.placement("p", 2, nil, map[string]any{"targets": map[string]any{"names": []any{"b"}},
+			"move": map[string]any{"type": "BreakBeforeMake"}})
+		c.eventually("it has left a", func() bool { return !c.has("a", web) })
+		p := placementOf("p")
+		c.eventually("it waits for a, and nothing else is to be looked at", func() bool {
+			return strings.Contains(fields.Clone(c.moving(p), "message"), "is gone from a") &&
+				c.annotation(web) == "" && c.d.catalog.Groups.Len() == 0
+		})
+		c.lease.Store(&placement.Lease{Held: true, Ends: time.Now().Add(300 * time.Millisecond)})
+		c.away("a", true, map[string]any{})
+		c.eventually("elsewhere", func() bool { return c.has("b", web) })
 	})
-	c.lease.Store(&placement.Lease{Held: true, Ends: time.Now().Add(300 * time.Millisecond)})
-	c.away("a", true, map[string]any{})
-	c.eventually("elsewhere", func() bool { return c.has("b", web) })
 }
 
 // A target that is back speaks for itself, whatever its lease says.

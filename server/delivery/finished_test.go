@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
@@ -39,51 +40,53 @@ func (c *center) job(name, configMap string) store.Key {
 var complete = map[string]any{"conditions": []any{map[string]any{"type": "Complete", "status": "True"}}}
 
 func TestAFinishedJobStaysWhereItRan(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
-	cm, done, web := c.configMap("one"), c.job("done", "one"), c.deployment("web", nil, "")
-	pod := key("", "pods", "once")
-	c.put(pod, obj("v1", "Pod", map[string]any{"name": "once", "namespace": "app"}, "spec", map[string]any{}))
-	c.eventually("on a", func() bool {
-		return c.has("a", done) && c.has("a", web) && c.annotation(done) == "a" && c.annotation(pod) == "a"
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+		cm, done, web := c.configMap("one"), c.job("done", "one"), c.deployment("web", nil, "")
+		pod := key("", "pods", "once")
+		c.put(pod, obj("v1", "Pod", map[string]any{"name": "once", "namespace": "app"}, "spec", map[string]any{}))
+		c.eventually("on a", func() bool {
+			return c.has("a", done) && c.has("a", web) && c.annotation(done) == "a" && c.annotation(pod) == "a"
+		})
+		c.end(done, complete)
+		c.end(pod, map[string]any{"phase": "Succeeded"})
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("the rest on both", func() bool { return c.has("b", web) && c.has("b", cm) })
+		c.report("b", web, nil)
+		c.report("b", cm, nil) // nobody waits for the Job
+		c.eventually(
+			"the rest on b",
+			func() bool { return !c.has("a", web) && !c.has("a", cm) && c.annotation(nsKey("app")) == "b" },
+		)
+		stays := func() {
+			t.Helper()
+			for _, k := range []store.Key{done, pod} {
+				if !c.has("a", k) || c.has("b", k) {
+					t.Fatalf("%s: on a %v, on b %v", k, c.has("a", k), c.has("b", k))
+				}
+				if at, ok := c.d.Located(k); !ok || len(at.Targets) != 1 || at.Targets[0] != "a" {
+					t.Errorf("%s is said to be on %v", k, at.Targets)
+				}
+			}
+			if !c.has("a", nsKey("app")) {
+				t.Fatal("its Namespace is gone from a")
+			}
+		}
+		stays()
+		c.restart()
+		stays()
+		c.label(done, map[string]any{v1alpha1.LabelTarget: "b"})
+		c.placement("p", 1, []any{"b"}, nil)
+		c.eventually("looked at", func() bool { return c.moving(placementOf("p")) != nil })
+		stays()
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "a"})
+		c.eventually("the rest on its way back", func() bool { return c.has("a", web) })
+		c.put(done, nil)
+		if c.has("a", done) {
+			t.Error("a deleted Job stays")
+		}
 	})
-	c.end(done, complete)
-	c.end(pod, map[string]any{"phase": "Succeeded"})
-	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
-	c.eventually("the rest on both", func() bool { return c.has("b", web) && c.has("b", cm) })
-	c.report("b", web, nil)
-	c.report("b", cm, nil) // nobody waits for the Job
-	c.eventually(
-		"the rest on b",
-		func() bool { return !c.has("a", web) && !c.has("a", cm) && c.annotation(nsKey("app")) == "b" },
-	)
-	stays := func() {
-		t.Helper()
-		for _, k := range []store.Key{done, pod} {
-			if !c.has("a", k) || c.has("b", k) {
-				t.Fatalf("%s: on a %v, on b %v", k, c.has("a", k), c.has("b", k))
-			}
-			if at, ok := c.d.Located(k); !ok || len(at.Targets) != 1 || at.Targets[0] != "a" {
-				t.Errorf("%s is said to be on %v", k, at.Targets)
-			}
-		}
-		if !c.has("a", nsKey("app")) {
-			t.Fatal("its Namespace is gone from a")
-		}
-	}
-	stays()
-	c.restart()
-	stays()
-	c.label(done, map[string]any{v1alpha1.LabelTarget: "b"})
-	c.placement("p", 1, []any{"b"}, nil)
-	c.eventually("looked at", func() bool { return c.moving(placementOf("p")) != nil })
-	stays()
-	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "a"})
-	c.eventually("the rest on its way back", func() bool { return c.has("a", web) })
-	c.put(done, nil)
-	if c.has("a", done) {
-		t.Error("a deleted Job stays")
-	}
 }
 
 func TestAJobThatIsMadeAnewRuns(t *testing.T) {

@@ -3,6 +3,7 @@ package delivery
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -246,28 +247,30 @@ func TestAConflictIsLookedAtAgain(t *testing.T) {
 }
 
 func TestASecondSnapshotKeepsTheFeedsAndTakesWhatIsGone(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", nil)
-	one, two := c.configMap("one"), c.configMap("two")
-	c.eventually("on a", func() bool {
-		return c.has("a", one) && c.has("a", two) && c.annotation(one) == "a" && c.annotation(two) == "a"
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		one, two := c.configMap("one"), c.configMap("two")
+		c.eventually("on a", func() bool {
+			return c.has("a", one) && c.has("a", two) && c.annotation(one) == "a" && c.annotation(two) == "a"
+		})
+		feed := c.d.Feed("a")
+		kept, _ := feed.Get(one)
+		c.mu.Lock()
+		delete(c.objects, two)
+		c.revision++
+		c.mu.Unlock()
+		c.reset()
+		if c.d.Feed("a") != feed {
+			t.Fatal("the feed was replaced: receivers would lose their place")
+		}
+		if e, _ := feed.Get(one); e.Revision != kept.Revision || e.Hash != kept.Hash {
+			t.Errorf("what did not change was sent again: %+v, was %+v", e, kept)
+		}
+		if e, ok := feed.Get(two); !ok || !e.Tombstone {
+			t.Error("what was deleted meanwhile has no tombstone")
+		}
 	})
-	feed := c.d.Feed("a")
-	kept, _ := feed.Get(one)
-	c.mu.Lock()
-	delete(c.objects, two)
-	c.revision++
-	c.mu.Unlock()
-	c.reset()
-	if c.d.Feed("a") != feed {
-		t.Fatal("the feed was replaced: receivers would lose their place")
-	}
-	if e, _ := feed.Get(one); e.Revision != kept.Revision || e.Hash != kept.Hash {
-		t.Errorf("what did not change was sent again: %+v, was %+v", e, kept)
-	}
-	if e, ok := feed.Get(two); !ok || !e.Tombstone {
-		t.Error("what was deleted meanwhile has no tombstone")
-	}
 }
 
 func TestNothingWishedAnyMoreStaysWhereItIs(t *testing.T) {
@@ -287,50 +290,54 @@ func TestNothingWishedAnyMoreStaysWhereItIs(t *testing.T) {
 }
 
 func TestAPinnedStatefulSetStaysWhenItsNamespaceMoves(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
-	m := meta("db")
-	m["namespace"], m["labels"] = "app", map[string]any{v1alpha1.LabelTarget: "a"}
-	db, svc := key("apps", "statefulsets", "db"), key("", "services", "db")
-	c.put(db, obj("apps/v1", "StatefulSet", m, "spec", map[string]any{"serviceName": "db", "replicas": 1,
-		"template": map[string]any{"spec": map[string]any{}}, "volumeClaimTemplates": []any{map[string]any{}}}))
-	c.put(svc, obj("v1", "Service", map[string]any{"name": "db", "namespace": "app"}))
-	web := c.deployment("web", nil, "")
-	c.eventually("all on a", func() bool { return c.has("a", db) && c.has("a", svc) && c.has("a", web) })
-	c.report("a", db, func(p *placement.Progress) { p.HasVolume = true })
-	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
-	c.eventually("web and the Service on b", func() bool { return c.has("b", web) && c.has("b", svc) })
-	c.report("b", web, nil)
-	c.report("b", svc, nil)
-	c.eventually("web left a", func() bool { return !c.has("a", web) })
-	if !c.has("a", db) || c.has("b", db) || !c.has("a", svc) {
-		t.Errorf(
-			"the StatefulSet and its Service must stay on a: %v %v %v",
-			c.has("a", db),
-			c.has("b", db),
-			c.has("a", svc),
-		)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+		m := meta("db")
+		m["namespace"], m["labels"] = "app", map[string]any{v1alpha1.LabelTarget: "a"}
+		db, svc := key("apps", "statefulsets", "db"), key("", "services", "db")
+		c.put(db, obj("apps/v1", "StatefulSet", m, "spec", map[string]any{"serviceName": "db", "replicas": 1,
+			"template": map[string]any{"spec": map[string]any{}}, "volumeClaimTemplates": []any{map[string]any{}}}))
+		c.put(svc, obj("v1", "Service", map[string]any{"name": "db", "namespace": "app"}))
+		web := c.deployment("web", nil, "")
+		c.eventually("all on a", func() bool { return c.has("a", db) && c.has("a", svc) && c.has("a", web) })
+		c.report("a", db, func(p *placement.Progress) { p.HasVolume = true })
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("web and the Service on b", func() bool { return c.has("b", web) && c.has("b", svc) })
+		c.report("b", web, nil)
+		c.report("b", svc, nil)
+		c.eventually("web left a", func() bool { return !c.has("a", web) })
+		if !c.has("a", db) || c.has("b", db) || !c.has("a", svc) {
+			t.Errorf(
+				"the StatefulSet and its Service must stay on a: %v %v %v",
+				c.has("a", db),
+				c.has("b", db),
+				c.has("a", svc),
+			)
+		}
+	})
 }
 
 func TestALocationNamesTargetsAndCountsThem(t *testing.T) {
-	c := shop(t)
-	k := rootKey("locations", "the-south")
-	c.put(k, obj("skerry.dev/v1alpha1", "Location", meta("the-south"), "spec", map[string]any{
-		"selector": map[string]any{"matchLabels": map[string]any{"region": "south"}}}))
-	count := func(field string) int64 {
-		o, _ := c.Get(t.Context(), k, "")
-		return customize.Number(fields.Map(o, "status")[field])
-	}
-	c.eventually("counted", func() bool { return count("targets") == 1 && count("available") == 1 })
-	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "the-south"})
-	cm := c.configMap("one")
-	c.eventually("on b", func() bool { return c.has("b", cm) })
-	c.put(rootKey("synctargets", "b"), nil)
-	c.eventually("counted again", func() bool { return count("targets") == 0 })
-	if c.has("a", cm) {
-		t.Error("it went where nobody wished it")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		k := rootKey("locations", "the-south")
+		c.put(k, obj("skerry.dev/v1alpha1", "Location", meta("the-south"), "spec", map[string]any{
+			"selector": map[string]any{"matchLabels": map[string]any{"region": "south"}}}))
+		count := func(field string) int64 {
+			o, _ := c.Get(t.Context(), k, "")
+			return customize.Number(fields.Map(o, "status")[field])
+		}
+		c.eventually("counted", func() bool { return count("targets") == 1 && count("available") == 1 })
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "the-south"})
+		cm := c.configMap("one")
+		c.eventually("on b", func() bool { return c.has("b", cm) })
+		c.put(rootKey("synctargets", "b"), nil)
+		c.eventually("counted again", func() bool { return count("targets") == 0 })
+		if c.has("a", cm) {
+			t.Error("it went where nobody wished it")
+		}
+	})
 }
 
 func TestASpaceThatIsGoneLeavesNothingBehind(t *testing.T) {

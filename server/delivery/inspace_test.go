@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"testing"
+	"testing/synctest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -30,61 +31,63 @@ func (c *center) boat(name string, labels map[string]any) store.Key {
 }
 
 func TestADefinitionKeepsItsObjectsInTheSpace(t *testing.T) {
-	c := shop(t)
-	crd := c.define("shop", v1alpha1.PlacementNone)
-	c.namespace("app", nil)
-	boat, wished := c.boat("one", nil), c.boat("two", map[string]any{v1alpha1.LabelTarget: "b"})
-	web := c.deployment("web", nil, "")
-	c.eventually("the rest is on a", func() bool { return c.has("a", web) })
-	stays := func(when string) {
-		t.Helper()
-		for _, k := range []store.Key{crd, boat, wished} {
-			if c.has("a", k) || c.has("b", k) {
-				t.Errorf("%s: %s was sent", when, k)
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		crd := c.define("shop", v1alpha1.PlacementNone)
+		c.namespace("app", nil)
+		boat, wished := c.boat("one", nil), c.boat("two", map[string]any{v1alpha1.LabelTarget: "b"})
+		web := c.deployment("web", nil, "")
+		c.eventually("the rest is on a", func() bool { return c.has("a", web) })
+		stays := func(when string) {
+			t.Helper()
+			for _, k := range []store.Key{crd, boat, wished} {
+				if c.has("a", k) || c.has("b", k) {
+					t.Errorf("%s: %s was sent", when, k)
+				}
 			}
 		}
-	}
-	stays("at first")
-	for _, name := range []string{"one", "new"} {
-		k := key("example.org", "boats", name)
-		if a := c.d.Admit("shop", k, &metav1.ObjectMeta{Name: name}); a != (Admitted{}) {
-			t.Errorf("admission says of %s: %+v", name, a)
+		stays("at first")
+		for _, name := range []string{"one", "new"} {
+			k := key("example.org", "boats", name)
+			if a := c.d.Admit("shop", k, &metav1.ObjectMeta{Name: name}); a != (Admitted{}) {
+				t.Errorf("admission says of %s: %+v", name, a)
+			}
 		}
-	}
-	c.restart()
-	stays("after a restart")
+		c.restart()
+		stays("after a restart")
 
-	// It does not hold up what moves.
-	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
-	c.eventually("web on b, too", func() bool { return c.has("b", web) })
-	c.report("b", web, nil)
-	c.eventually("web left a", func() bool { return !c.has("a", web) })
+		// It does not hold up what moves.
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("web on b, too", func() bool { return c.has("b", web) })
+		c.report("b", web, nil)
+		c.eventually("web left a", func() bool { return !c.has("a", web) })
 
-	c.define("shop", "")
-	c.eventually("sent as any other", func() bool {
-		return c.has("b", crd) && c.has("b", boat) && c.has("b", wished) && c.annotation(boat) == "b"
+		c.define("shop", "")
+		c.eventually("sent as any other", func() bool {
+			return c.has("b", crd) && c.has("b", boat) && c.has("b", wished) && c.annotation(boat) == "b"
+		})
+		c.define("shop", "Some")
+		if !c.has("b", crd) || !c.has("b", boat) {
+			t.Error("a word that means nothing took them back")
+		}
+		c.define("shop", v1alpha1.PlacementNone)
+		stays("taken back")
+		for _, k := range []store.Key{crd, boat, wished} {
+			if e, _ := c.d.Feed("b").Get(k); !e.Tombstone || !e.Intended || !c.d.Feed("b").Intended(k) ||
+				e.Removal != store.RemoveDelete {
+				t.Errorf("%s leaves as %+v", k, e)
+			}
+		}
+		if !c.has("b", web) {
+			t.Error("it took the rest along")
+		}
+		c.eventually("they say so", func() bool { return c.annotation(boat) == "" && c.annotation(wished) == "" })
+
+		// What is defined anew goes by its new word.
+		c.put(crd, nil)
+		c.define("shop", "")
+		c.eventually("sent again", func() bool { return c.has("b", crd) && c.has("b", boat) })
 	})
-	c.define("shop", "Some")
-	if !c.has("b", crd) || !c.has("b", boat) {
-		t.Error("a word that means nothing took them back")
-	}
-	c.define("shop", v1alpha1.PlacementNone)
-	stays("taken back")
-	for _, k := range []store.Key{crd, boat, wished} {
-		if e, _ := c.d.Feed("b").Get(k); !e.Tombstone || !e.Intended || !c.d.Feed("b").Intended(k) ||
-			e.Removal != store.RemoveDelete {
-			t.Errorf("%s leaves as %+v", k, e)
-		}
-	}
-	if !c.has("b", web) {
-		t.Error("it took the rest along")
-	}
-	c.eventually("they say so", func() bool { return c.annotation(boat) == "" && c.annotation(wished) == "" })
-
-	// What is defined anew goes by its new word.
-	c.put(crd, nil)
-	c.define("shop", "")
-	c.eventually("sent again", func() bool { return c.has("b", crd) && c.has("b", boat) })
 }
 
 func TestABorrowedDefinitionKeepsObjectsInTheirSpace(t *testing.T) {

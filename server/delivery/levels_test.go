@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"testing"
+	"testing/synctest"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -48,36 +49,38 @@ func (c *center) projected(name string, precedence v1alpha1.Precedence, targets 
 // A policy of root that overrides decides before labels; one that gives a default only where
 // neither a label nor a Placement of the space says anything.
 func TestLevelsOfPlacements(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", nil)
-	web := c.deployment("web", map[string]any{"app": "web"}, "")
-	c.eventually("placed by the space's default", func() bool { return c.annotation(web) != "" })
-	usual := c.projected("usual", v1alpha1.PrecedenceDefault, "b")
-	c.eventually("the policy's default comes before defaultTargets", func() bool {
-		c.reportIfHas("b", web)
-		return c.has("b", web) && !c.has("a", web)
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		web := c.deployment("web", map[string]any{"app": "web"}, "")
+		c.eventually("placed by the space's default", func() bool { return c.annotation(web) != "" })
+		usual := c.projected("usual", v1alpha1.PrecedenceDefault, "b")
+		c.eventually("the policy's default comes before defaultTargets", func() bool {
+			c.reportIfHas("b", web)
+			return c.has("b", web) && !c.has("a", web)
+		})
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "a"})
+		c.eventually("the namespace's label comes before it", func() bool {
+			c.reportIfHas("a", web)
+			return c.has("a", web) && !c.has("b", web)
+		})
+		must := c.projected("must", v1alpha1.PrecedenceOverride, "b")
+		c.eventually("an override comes before the namespace's label", func() bool {
+			c.reportIfHas("b", web)
+			return c.has("b", web) && !c.has("a", web)
+		})
+		c.label(web, map[string]any{v1alpha1.LabelTarget: "a"})
+		c.restart()
+		c.eventually("and before the object's own, also after a restart", func() bool {
+			return c.has("b", web) && !c.has("a", web)
+		})
+		c.put(must, nil)
+		c.eventually("without it the object's own label decides", func() bool {
+			c.reportIfHas("a", web)
+			return c.has("a", web) && !c.has("b", web)
+		})
+		c.put(usual, nil)
 	})
-	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "a"})
-	c.eventually("the namespace's label comes before it", func() bool {
-		c.reportIfHas("a", web)
-		return c.has("a", web) && !c.has("b", web)
-	})
-	must := c.projected("must", v1alpha1.PrecedenceOverride, "b")
-	c.eventually("an override comes before the namespace's label", func() bool {
-		c.reportIfHas("b", web)
-		return c.has("b", web) && !c.has("a", web)
-	})
-	c.label(web, map[string]any{v1alpha1.LabelTarget: "a"})
-	c.restart()
-	c.eventually("and before the object's own, also after a restart", func() bool {
-		return c.has("b", web) && !c.has("a", web)
-	})
-	c.put(must, nil)
-	c.eventually("without it the object's own label decides", func() bool {
-		c.reportIfHas("a", web)
-		return c.has("a", web) && !c.has("b", web)
-	})
-	c.put(usual, nil)
 }
 
 // Nothing of a space is placed before a policy of root that overrides has come to it.

@@ -35,45 +35,47 @@ func (c *center) front(target string) store.Key {
 
 // A name is where its space runs pods, in whatever namespace, and is no place of the Service.
 func TestANameIsWhereItsSpaceRunsPods(t *testing.T) {
-	c := shop(t)
-	c.target("c", nil)
-	c.namespace("app", m{v1alpha1.LabelTarget: "b"})
-	c.namespace("front", nil)
-	web, service, front := c.web(""), c.reaching(v1alpha1.ReachSpace), c.front("a")
-	named := func(target string) bool { return c.has(target, service) && c.has(target, nsKey("app")) }
-	once := func() bool {
-		return c.has("b", web) && named("a") && named("b") && !named("c") && !c.has("c", nsKey("app")) &&
-			c.annotation(service) == "b" && !c.has("a", web)
-	}
-	c.eventually("the name is at a, the Service at b", once)
-	uid := func() string {
-		o, _ := c.Get(t.Context(), service, "v1")
-		return o["metadata"].(m)["uid"].(string)
-	}()
-	if at, has := c.d.Serving("a", service, uid); !has || !slices.Equal(at, []string{"b"}) {
-		t.Errorf("a call of a goes to %v, %v", at, has)
-	}
-	if at, has := c.d.Serving("b", service, uid); !has || len(at) > 0 {
-		t.Errorf("a call of b, which is where the Service is, goes to %v, %v", at, has)
-	}
-	for _, wrong := range []struct{ target, uid string }{{"c", uid}, {"a", "another"}} {
-		if at, has := c.d.Serving(wrong.target, service, wrong.uid); has {
-			t.Errorf("a call of %s for the Service with UID %s goes to %v", wrong.target, wrong.uid, at)
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.target("c", nil)
+		c.namespace("app", m{v1alpha1.LabelTarget: "b"})
+		c.namespace("front", nil)
+		web, service, front := c.web(""), c.reaching(v1alpha1.ReachSpace), c.front("a")
+		named := func(target string) bool { return c.has(target, service) && c.has(target, nsKey("app")) }
+		once := func() bool {
+			return c.has("b", web) && named("a") && named("b") && !named("c") && !c.has("c", nsKey("app")) &&
+				c.annotation(service) == "b" && !c.has("a", web)
 		}
-	}
-	c.restart()
-	c.eventually("the same after a restart", once)
+		c.eventually("the name is at a, the Service at b", once)
+		uid := func() string {
+			o, _ := c.Get(t.Context(), service, "v1")
+			return o["metadata"].(m)["uid"].(string)
+		}()
+		if at, has := c.d.Serving("a", service, uid); !has || !slices.Equal(at, []string{"b"}) {
+			t.Errorf("a call of a goes to %v, %v", at, has)
+		}
+		if at, has := c.d.Serving("b", service, uid); !has || len(at) > 0 {
+			t.Errorf("a call of b, which is where the Service is, goes to %v, %v", at, has)
+		}
+		for _, wrong := range []struct{ target, uid string }{{"c", uid}, {"a", "another"}} {
+			if at, has := c.d.Serving(wrong.target, service, wrong.uid); has {
+				t.Errorf("a call of %s for the Service with UID %s goes to %v", wrong.target, wrong.uid, at)
+			}
+		}
+		c.restart()
+		c.eventually("the same after a restart", once)
 
-	c.reaching("")
-	c.eventually("without the annotation it is where it is", func() bool { return !c.has("a", service) && c.has("b", service) })
-	c.eventually("nor is its Namespace anywhere else", func() bool { return !c.has("a", nsKey("app")) })
-	c.reaching(v1alpha1.ReachSpace)
-	c.eventually("with it, it is back", once)
+		c.reaching("")
+		c.eventually("without the annotation it is where it is", func() bool { return !c.has("a", service) && c.has("b", service) })
+		c.eventually("nor is its Namespace anywhere else", func() bool { return !c.has("a", nsKey("app")) })
+		c.reaching(v1alpha1.ReachSpace)
+		c.eventually("with it, it is back", once)
 
-	c.front("c")
-	c.eventually("the name goes before the pods are there", func() bool { return named("c") && named("a") })
-	c.report("c", front, nil)
-	c.eventually("and leaves with them", func() bool { return !c.has("a", service) && !c.has("a", nsKey("app")) && named("c") })
+		c.front("c")
+		c.eventually("the name goes before the pods are there", func() bool { return named("c") && named("a") })
+		c.report("c", front, nil)
+		c.eventually("and leaves with them", func() bool { return !c.has("a", service) && !c.has("a", nsKey("app")) && named("c") })
+	})
 }
 
 // A workload moves away from where its space has more: the Service stays there for its name, and the move

@@ -41,31 +41,35 @@ func (c *center) refuse(refused store.Key) {
 }
 
 func TestAnObjectDoesNotComeBackWithARestart(t *testing.T) {
-	c, cm := left(t)
-	c.restart()
-	if c.has("a", cm) || !c.has("b", cm) {
-		t.Error("the annotation that was not yet rewritten brought it back to a")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c, cm := left(t)
+		c.restart()
+		if c.has("a", cm) || !c.has("b", cm) {
+			t.Error("the annotation that was not yet rewritten brought it back to a")
+		}
+	})
 }
 
 // The site has deleted it, but the center died before it heard of that.
 func TestAnObjectDoesNotComeBackThatIsStillReported(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", nil)
-	cm := c.configMap("one")
-	c.eventually("on a", func() bool { return c.has("a", cm) && c.annotation(cm) == "a" })
-	c.report("a", cm, nil)
-	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
-	c.eventually("on both", func() bool { return c.has("a", cm) && c.has("b", cm) })
-	c.report("b", cm, nil)
-	c.eventually("on b alone", func() bool { return !c.has("a", cm) && c.has("b", cm) })
-	if note := c.annotation(cm); note != "a" && note != "a,b" {
-		t.Fatal("its annotation is right already: this test shows nothing")
-	}
-	c.restart()
-	if c.has("a", cm) || !c.has("b", cm) {
-		t.Error("the restart brought it back to a")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		cm := c.configMap("one")
+		c.eventually("on a", func() bool { return c.has("a", cm) && c.annotation(cm) == "a" })
+		c.report("a", cm, nil)
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("on both", func() bool { return c.has("a", cm) && c.has("b", cm) })
+		c.report("b", cm, nil)
+		c.eventually("on b alone", func() bool { return !c.has("a", cm) && c.has("b", cm) })
+		if note := c.annotation(cm); note != "a" && note != "a,b" {
+			t.Fatal("its annotation is right already: this test shows nothing")
+		}
+		c.restart()
+		if c.has("a", cm) || !c.has("b", cm) {
+			t.Error("the restart brought it back to a")
+		}
+	})
 }
 
 // Both have left a, and the center has not heard of that; then one of them is wished there, and not
@@ -137,51 +141,57 @@ func TestAnObjectThatIsReportedStaysHeldOverARestart(t *testing.T) {
 
 // What the annotation says of an object that gets a wish means nothing.
 func TestAWishOfItsOwnBeginsWhereTheObjectIsWhateverItsAnnotationSays(t *testing.T) {
-	for _, annotations := range []map[string]any{
-		{v1alpha1.AnnotationTargets: "a"},
-		{v1alpha1.AnnotationTargets: nil},
-		{v1alpha1.AnnotationTargets: "c"},
-	} {
-		c, cm := left(t)
-		c.target("c", nil)
-		c.change(cm, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: "c"}, "annotations": annotations})
-		c.eventually("on b and c", func() bool { return c.has("b", cm) && c.has("c", cm) })
-		c.report("c", cm, nil)
-		c.eventually("on c alone", func() bool { return !c.has("b", cm) && c.annotation(cm) == "c" })
-		if _, ever := c.d.Feed("a").Get(cm); ever {
-			t.Errorf("with the annotations %v it came back to a", annotations)
+	synctest.Test(t, func(t *testing.T) {
+		for _, annotations := range []map[string]any{
+			{v1alpha1.AnnotationTargets: "a"},
+			{v1alpha1.AnnotationTargets: nil},
+			{v1alpha1.AnnotationTargets: "c"},
+		} {
+			c, cm := left(t)
+			c.target("c", nil)
+			c.change(cm, map[string]any{"labels": map[string]any{v1alpha1.LabelTarget: "c"}, "annotations": annotations})
+			c.eventually("on b and c", func() bool { return c.has("b", cm) && c.has("c", cm) })
+			c.report("c", cm, nil)
+			c.eventually("on c alone", func() bool { return !c.has("b", cm) && c.annotation(cm) == "c" })
+			if _, ever := c.d.Feed("a").Get(cm); ever {
+				t.Errorf("with the annotations %v it came back to a", annotations)
+			}
 		}
-	}
+	})
 }
 
 // What was noted says by chance where the object shall go.
 func TestAWishOfItsOwnForWhatTheAnnotationSaysAlready(t *testing.T) {
-	c, cm := left(t)
-	c.change(
-		cm,
-		map[string]any{
-			"labels":      map[string]any{v1alpha1.LabelTarget: "a"},
-			"annotations": map[string]any{v1alpha1.AnnotationTargets: "b,a"},
-		},
-	)
-	c.eventually("on both", func() bool { return c.has("a", cm) && c.has("b", cm) })
-	c.report("a", cm, nil)
-	c.eventually("on a alone", func() bool { return !c.has("b", cm) && c.annotation(cm) == "a" })
+	synctest.Test(t, func(t *testing.T) {
+		c, cm := left(t)
+		c.change(
+			cm,
+			map[string]any{
+				"labels":      map[string]any{v1alpha1.LabelTarget: "a"},
+				"annotations": map[string]any{v1alpha1.AnnotationTargets: "b,a"},
+			},
+		)
+		c.eventually("on both", func() bool { return c.has("a", cm) && c.has("b", cm) })
+		c.report("a", cm, nil)
+		c.eventually("on a alone", func() bool { return !c.has("b", cm) && c.annotation(cm) == "a" })
+	})
 }
 
 // The center died after the wish was written and before it was decided about.
 func TestAWishOfItsOwnWithoutADecisionBeginsWhereTheObjectIs(t *testing.T) {
-	c, cm := left(t)
-	c.target("c", nil)
-	c.stop()
-	c.label(cm, map[string]any{v1alpha1.LabelTarget: "c"})
-	c.restart()
-	c.eventually("on c", func() bool { return c.has("c", cm) })
-	if !c.has("b", cm) || c.has("a", cm) {
-		t.Error("it is to stay on b until it is on c")
-	}
-	c.report("c", cm, nil)
-	c.eventually("on c alone", func() bool { return !c.has("b", cm) && c.annotation(cm) == "c" })
+	synctest.Test(t, func(t *testing.T) {
+		c, cm := left(t)
+		c.target("c", nil)
+		c.stop()
+		c.label(cm, map[string]any{v1alpha1.LabelTarget: "c"})
+		c.restart()
+		c.eventually("on c", func() bool { return c.has("c", cm) })
+		if !c.has("b", cm) || c.has("a", cm) {
+			t.Error("it is to stay on b until it is on c")
+		}
+		c.report("c", cm, nil)
+		c.eventually("on c alone", func() bool { return !c.has("b", cm) && c.annotation(cm) == "c" })
+	})
 }
 
 // An object that cannot be written is decided about, and holds nothing else up.
