@@ -85,35 +85,37 @@ func TestLevelsOfPlacements(t *testing.T) {
 
 // Nothing of a space is placed before a policy of root that overrides has come to it.
 func TestASpaceAwaitsAnOverride(t *testing.T) {
-	c := shop(t)
-	c.policy("must", v1alpha1.PrecedenceOverride)
-	c.policy("usual", v1alpha1.PrecedenceDefault)
-	c.namespace("app", nil)
-	web := c.deployment("web", nil, "")
-	c.d.catalog.Groups.Add(catalog.Ref{Kind: catalog.OfNamespace, Key: nsKey("app")})
-	if err := c.d.decide(t.Context(), catalog.Ref{Kind: catalog.OfNamespace, Key: nsKey("app")}); err != nil ||
-		c.annotation(nsKey("app")) != "" {
-		t.Fatalf("decided without the policy: %v, on %q", err, c.annotation(nsKey("app")))
-	}
-	if a := c.d.Admit("shop", key("apps", "deployments", "new"), &metav1.ObjectMeta{Name: "new", Namespace: "app"}); a != (Admitted{}) {
-		t.Error("admission was told a place")
-	}
-	c.projected("must", v1alpha1.PrecedenceOverride, "b")
-	c.eventually("placed by the policy", func() bool { return c.has("b", web) && !c.has("a", web) })
-	c.restart()
-	c.eventually("still", func() bool { return c.has("b", web) })
-	other := c.configMap("cm")
-	c.eventually(
-		"the rest is decided by the space",
-		func() bool { return c.has("a", other) || c.has("b", other) },
-	)
-	c.projectedOfAnother("must")
-	c.configMap("late")
-	if !c.awaits() {
-		t.Error("a Placement kept for one that was made anew counts")
-	}
-	c.put(rootKey("placements", "must"), nil)
-	c.eventually("nothing is awaited any more", func() bool { return !c.awaits() })
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.policy("must", v1alpha1.PrecedenceOverride)
+		c.policy("usual", v1alpha1.PrecedenceDefault)
+		c.namespace("app", nil)
+		web := c.deployment("web", nil, "")
+		c.d.catalog.Groups.Add(catalog.Ref{Kind: catalog.OfNamespace, Key: nsKey("app")})
+		synctest.Wait()
+		if at := c.annotation(nsKey("app")); at != "" {
+			t.Fatalf("decided without the policy: on %q", at)
+		}
+		if a := c.d.Admit("shop", key("apps", "deployments", "new"), &metav1.ObjectMeta{Name: "new", Namespace: "app"}); a != (Admitted{}) {
+			t.Error("admission was told a place")
+		}
+		c.projected("must", v1alpha1.PrecedenceOverride, "b")
+		c.eventually("placed by the policy", func() bool { return c.has("b", web) && !c.has("a", web) })
+		c.restart()
+		c.eventually("still", func() bool { return c.has("b", web) })
+		other := c.configMap("cm")
+		c.eventually(
+			"the rest is decided by the space",
+			func() bool { return c.has("a", other) || c.has("b", other) },
+		)
+		c.projectedOfAnother("must")
+		c.configMap("late")
+		if !c.awaits() {
+			t.Error("a Placement kept for one that was made anew counts")
+		}
+		c.put(rootKey("placements", "must"), nil)
+		c.eventually("nothing is awaited any more", func() bool { return !c.awaits() })
+	})
 }
 
 func (c *center) awaits() bool {
