@@ -42,10 +42,11 @@ func (c *Catalog) Feeds(o *Object) *Set { return c.Sets.Union(o.On, o.Named) }
 func (o *Object) HasAt(target string) bool { return o.On.Has(target) || o.Named.Has(target) }
 
 // NamedAt is where the name of an object is to be that is on a set of targets: while it is on none, between two
-// places, the name is wherever the space runs pods. A relay chooses among its own children, which know nothing of
-// its siblings. The lock must be held.
+// places, the name is wherever the space runs pods. Before the object is rendered as one that reaches, what of it is
+// its name is not known, and the name is nowhere. A relay chooses among its own children, which know nothing of its
+// siblings. The lock must be held.
 func (c *Catalog) NamedAt(o *Object, on *Set) *Set {
-	if !o.Reaches || !o.Present || o.Leaving || o.Retired || o.Source == nil {
+	if !o.Reaches || o.Options == nil || !o.Options.Reaches || !o.Present || o.Leaving || o.Retired || o.Source == nil {
 		return nil
 	}
 	var out []string

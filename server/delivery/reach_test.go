@@ -3,6 +3,7 @@ package delivery
 import (
 	"encoding/json"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 
@@ -218,5 +219,42 @@ func TestANameTakesNobodyIn(t *testing.T) {
 		c.eventually("and the name is left at a", types("ClusterIP", "LoadBalancer"))
 		c.serviceOf(v1alpha1.ReachSpace, "ClusterIP")
 		c.eventually("it is a name alone", types("ClusterIP", "ClusterIP"))
+	})
+}
+
+// A Service that begins to reach its space, by the word of its Namespace, is at no moment more than a name where its
+// Pods are not.
+func TestANameIsNeverMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", m{v1alpha1.LabelTarget: "a"})
+		c.namespace("front", nil)
+		c.front("b")
+		service := c.serviceOf("", "LoadBalancer")
+		c.eventually("it is at a", func() bool { return c.has("a", service) && !c.has("b", service) })
+		var looking sync.WaitGroup
+		told := make(chan store.Hash, 100)
+		stop := c.d.Feed("b").Watch(func() { // which may not read the feed itself
+			looking.Go(func() {
+				if e, has := c.d.Feed("b").Get(service); has && !e.Tombstone {
+					told <- e.Hash
+				}
+			})
+		})
+		of := meta("app")
+		of["labels"], of["annotations"] = m{v1alpha1.LabelTarget: "a"}, m{v1alpha1.AnnotationReach: "Space"}
+		c.put(nsKey("app"), obj("v1", "Namespace", of))
+		c.eventually("it is a name at b", func() bool {
+			return fields.Clone(c.sent("b", service), "spec", "type") == "ClusterIP"
+		})
+		stop()
+		looking.Wait()
+		close(told)
+		is, _ := c.d.Feed("b").Get(service)
+		for hash := range told {
+			if hash != is.Hash {
+				t.Error("it was more than a name")
+			}
+		}
 	})
 }
