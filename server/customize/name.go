@@ -1,10 +1,7 @@
 package customize
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 
 	"skerry.dev/skerry/server/fields"
@@ -29,11 +26,9 @@ func HasMoreThanName(service map[string]any) bool {
 
 // Name returns the body of a rendered Service as far as it is its name: a ClusterIP for Pods.
 func Name(body []byte) ([]byte, error) {
-	var o map[string]any
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	if err := d.Decode(&o); err != nil {
-		return nil, fmt.Errorf("decode: %w", err)
+	o, err := decode(body)
+	if err != nil {
+		return nil, err
 	}
 	spec := fields.Map(o, "spec")
 	if spec == nil {

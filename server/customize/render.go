@@ -76,6 +76,16 @@ func Render(obj map[string]any, o Origin) ([]byte, error) {
 	return body, nil
 }
 
+// decode reads a rendered body. Numbers stay as they are written.
+func decode(body []byte) (o map[string]any, err error) {
+	d := json.NewDecoder(bytes.NewReader(body))
+	d.UseNumber()
+	if err := d.Decode(&o); err != nil {
+		return nil, fmt.Errorf("decode: %w", err)
+	}
+	return o, nil
+}
+
 func encode(o map[string]any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -110,11 +120,9 @@ func Shares(d *placement.Division, replicas int64) string {
 // Rescale returns the body of a rendered workload with other replicas, divided as an annotation of Shares
 // says.
 func Rescale(body []byte, replicas int64, shares string) ([]byte, error) {
-	var o map[string]any
-	d := json.NewDecoder(bytes.NewReader(body))
-	d.UseNumber()
-	if err := d.Decode(&o); err != nil {
-		return nil, fmt.Errorf("decode: %w", err)
+	o, err := decode(body)
+	if err != nil {
+		return nil, err
 	}
 	spec, annotations := fields.Map(o, "spec"), fields.Map(o, "metadata", "annotations")
 	if spec == nil || annotations == nil {
