@@ -100,13 +100,15 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 	}
 	kept, intended = s.leave(o, feeds)
 	s.framed(o, feeds)
-	stays := next == o.On
-	s.footprint(o, next)
+	moves := next != o.On
+	if moves {
+		s.footprint(o, next)
+	}
 	o.Named, o.On = named, next
 	for _, t := range send {
 		s.changes[t] = append(s.changes[t], s.d.catalog.Change(o, t))
 	}
-	if stays {
+	if !moves {
 		return kept, intended
 	}
 	s.d.tellUpsyncs(o)

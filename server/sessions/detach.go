@@ -107,7 +107,7 @@ func (d *Server) setDetachingCondition(st *v1alpha1.SyncTarget, s *session) {
 	switch {
 	case left.Units > 0:
 		reason, message = "Moving", fmt.Sprintf("%d units move away first; see: skerry status %s", left.Units, st.Name)
-		if stuck := d.stuck(st.Name); len(stuck) > 0 {
+		if stuck := stuckOf(d.cfg.Delivery.MovesOf(st.Name)); len(stuck) > 0 {
 			reason = string(placement.CannotLeave)
 			message = fmt.Sprintf("%s, and %d cannot leave: %s: %s. To delete what nothing replaces, with its data: "+
 				"skerry target remove %s --clean --allow-loss=%d", here(left.Units), len(stuck), stuck[0].Key,

@@ -51,7 +51,8 @@ func (d *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) []plac
 		return nil
 	}
 	before := drainOf(st)
-	stuck := d.stuck(st.Name)
+	moves := d.cfg.Delivery.MovesOf(st.Name)
+	stuck := stuckOf(moves)
 	blocks := blocksOf(stuck)
 	reported := d.cfg.Inboxes.Len(st.Name)
 	st.Status.Drain = &v1alpha1.SyncTargetDrain{
@@ -70,7 +71,7 @@ func (d *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) []plac
 		}
 		message += fmt.Sprintf(", and %d cannot leave: %s: %s", len(stuck), stuck[0].Key, placement.Words(stuck[0].Message))
 	case left.Units > 0:
-		if waiting := waitingForTurns(d.cfg.Delivery.MovesOf(st.Name), st.Name); waiting > 0 {
+		if waiting := waitingForTurns(moves, st.Name); waiting > 0 {
 			message += fmt.Sprintf(", %d of them until others have left (spec.drain.maxConcurrent)", waiting)
 		}
 	case s == nil:
@@ -90,11 +91,14 @@ func (d *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) []plac
 	return before.news(st, left, blocks)
 }
 
-// stuck are the moves of the units that do not leave a target by themselves.
-func (d *Server) stuck(target string) []placement.Moving {
-	return slices.DeleteFunc(d.cfg.Delivery.MovesOf(target), func(m placement.Moving) bool {
-		return !slices.Contains(stuckPhases, m.Phase)
-	})
+// stuckOf are the moves of the units that do not leave a target by themselves.
+func stuckOf(moves []placement.Moving) (out []placement.Moving) {
+	for _, m := range moves {
+		if slices.Contains(stuckPhases, m.Phase) {
+			out = append(out, m)
+		}
+	}
+	return out
 }
 
 // waitingForTurns is how many units leave a target when others have left it.
