@@ -3,6 +3,7 @@ package services
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/netip"
 	"time"
@@ -51,8 +52,7 @@ func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 		return
 	}
 	defer give()
-	conn, err := upward.Call(ctx, s.up, e.of.key.Space, "", upward.ServiceCall{
-		Namespace: e.of.key.Namespace, Service: e.of.key.Name, UID: e.of.origin, Port: port})
+	conn, err := s.call(ctx, e.of, port)
 	if err == nil && !late.Stop() {
 		conn.Close()
 		err = context.DeadlineExceeded
@@ -71,6 +71,12 @@ func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 	})
 	defer stop()
 	exchange.Pass(caller, conn)
+}
+
+// call has the parent connect to a port of a Service, at another site.
+func (s *Services) call(ctx context.Context, of callee, port uint16) (io.ReadWriteCloser, error) {
+	return upward.Call(ctx, s.up, of.key.Space, "", upward.ServiceCall{
+		Namespace: of.key.Namespace, Service: of.key.Name, UID: of.origin, Port: port})
 }
 
 // admit takes a seat for a caller, and returns what gives it back, or says why there is none. A Pod of the space that

@@ -126,17 +126,18 @@ func TestStrangersHoldUpNobody(t *testing.T) {
 			t.Error("a stranger is served")
 		}
 	}
-	s.looks.mu.Lock()
-	defer s.looks.mu.Unlock()
-	if s.looks.all != 0 || len(s.looks.spaces) != 0 {
-		t.Errorf("%d of %v are left", s.looks.all, s.looks.spaces)
+	open := &s.looks.open
+	open.mu.Lock()
+	defer open.mu.Unlock()
+	if open.all != 0 || len(open.spaces) != 0 {
+		t.Errorf("%d of %v are left", open.all, open.spaces)
 	}
 }
 
 // A caller that is no Pod of the space is not asked about again at once, one that is may ask again.
 func TestStrangersAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var l looks
+		l := newLooks()
 		at := netip.MustParseAddr("10.0.0.1")
 		begin := func(space string) (func(bool), string) { return l.begin(space, at) }
 		for _, again := range []bool{true, false} {
@@ -163,7 +164,7 @@ func TestStrangersAreRemembered(t *testing.T) {
 
 // A site asks about no more callers at a time than it may, whatever spaces they call.
 func TestLooksAreLimited(t *testing.T) {
-	var l looks
+	l := newLooks()
 	for i := range mostLooks {
 		if _, refused := l.begin(fmt.Sprint(i), netip.IPv4Unspecified()); refused != "" {
 			t.Fatal(refused)
@@ -226,7 +227,7 @@ func TestWhatCannotBeKnownIsReset(t *testing.T) {
 
 // A space has no more than its share, and no site more than it may.
 func TestSeats(t *testing.T) {
-	s := seats{spaces: map[string]int{}}
+	s := seats{most: mostConnections, mostOfSpace: mostOfSpace}
 	var give []func()
 	for range mostOfSpace {
 		give = append(give, s.take("shop"))

@@ -8,7 +8,6 @@ import (
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/ondemand"
-	"skerry.dev/skerry/tunnel/upward"
 )
 
 // When what answers for a Service here is to be deleted, and another site answers for it, its callers are led there
@@ -148,8 +147,7 @@ func (s *Services) answersElsewhere(e *entry, n name) bool {
 	ctx, cancel := context.WithTimeout(e.ctx, callTime)
 	defer cancel()
 	for port := range is.tcp() {
-		conn, err := upward.Call(ctx, s.up, e.of.key.Space, "", upward.ServiceCall{
-			Namespace: e.of.key.Namespace, Service: e.of.key.Name, UID: e.of.origin, Port: port})
+		conn, err := s.call(ctx, e.of, port)
 		if err == nil {
 			conn.Close()
 			return true

@@ -17,13 +17,14 @@ const (
 	mostStrangers = 1024
 )
 
-// looks are the callers whom the cluster is asked about. The zero value has none.
+// looks are the callers whom the cluster is asked about.
 type looks struct {
+	open      seats
 	mu        sync.Mutex
-	all       int
-	spaces    map[string]int
 	strangers map[stranger]time.Time // and when it was found out
 }
+
+func newLooks() looks { return looks{open: seats{most: mostLooks, mostOfSpace: mostLooksOfSpace}} }
 
 // stranger is an address that calls a Service of a space and is none of its Pods.
 type stranger struct {
@@ -34,32 +35,33 @@ type stranger struct {
 // begin takes a place, and returns what gives it back, which is told whether the caller may ask again at once.
 // Without a place it says why.
 func (l *looks) begin(space string, at netip.Addr) (done func(again bool), refused string) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	who := stranger{space, at}
-	if found, is := l.strangers[who]; is && time.Since(found) < strangerTime {
+	if l.knows(who) {
 		return nil, refusedCaller
 	}
-	if l.all >= mostLooks || l.spaces[space] >= mostLooksOfSpace {
+	give := l.open.take(space)
+	if give == nil {
 		return nil, refusedLimit
 	}
-	if l.spaces == nil {
-		l.spaces, l.strangers = map[string]int{}, map[stranger]time.Time{}
-	}
-	l.all++
-	l.spaces[space]++
 	return func(again bool) {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		l.all--
-		if l.spaces[space]--; l.spaces[space] == 0 {
-			delete(l.spaces, space)
-		}
-		if !again {
-			if len(l.strangers) >= mostStrangers {
-				clear(l.strangers)
-			}
-			l.strangers[who] = time.Now()
+		if give(); !again {
+			l.note(who)
 		}
 	}, ""
+}
+
+func (l *looks) knows(who stranger) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	found, is := l.strangers[who]
+	return is && time.Since(found) < strangerTime
+}
+
+func (l *looks) note(who stranger) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.strangers == nil || len(l.strangers) >= mostStrangers {
+		l.strangers = map[stranger]time.Time{}
+	}
+	l.strangers[who] = time.Now()
 }

@@ -8,8 +8,10 @@ const (
 	mostOfSpace     = 240
 )
 
-// seats count the connections that are open.
+// seats count what is open: all together, and of each space.
 type seats struct {
+	most, mostOfSpace int
+
 	mu     sync.Mutex
 	all    int
 	spaces map[string]int
@@ -19,8 +21,11 @@ type seats struct {
 func (s *seats) take(space string) (give func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.all >= mostConnections || s.spaces[space] >= mostOfSpace {
+	if s.all >= s.most || s.spaces[space] >= s.mostOfSpace {
 		return nil
+	}
+	if s.spaces == nil {
+		s.spaces = map[string]int{}
 	}
 	s.all++
 	s.spaces[space]++

@@ -70,7 +70,8 @@ type name struct{ namespace, service string }
 
 // New returns Services that do nothing before they are run, and needed.
 func New(c Config) *Services {
-	return &Services{Config: c, up: upward.NewTransport(c.Up), times: usualTimes, seats: seats{spaces: map[string]int{}},
+	return &Services{Config: c, up: upward.NewTransport(c.Up), times: usualTimes,
+		seats: seats{most: mostConnections, mostOfSpace: mostOfSpace}, looks: newLooks(),
 		needed: make(chan struct{}), woken: make(chan struct{}, 1),
 		known: map[name]*target.Object{}, slices: map[name]map[string]bool{}, dirty: map[name]struct{}{},
 		entries: map[name]*entry{}, leads: map[name]*lead{}, owners: map[string]owner{}, pods: map[string]map[pod]struct{}{},

@@ -200,7 +200,8 @@ func run(t *testing.T, s *site, dir string) *site {
 // start runs a site until stop is called.
 func (s *site) start(t *testing.T, dir string) (stop func()) {
 	clients := target.NewClients(target.Cluster(s.api.Config()))
-	c := Config{Dir: dir, Clients: clients, Up: s.up, Metrics: NewMetrics(), Log: slog.New(slog.NewTextHandler(&s.log, nil)),
+	c := Config{Dir: dir, Clients: clients, Up: s.up, Metrics: NewMetrics(),
+		Log:       slog.New(slog.NewTextHandler(&s.log, nil)),
 		Again:     s.writeAnew,
 		Inventory: inventory{s.uid: {Space: "shop", Resource: "services", Namespace: "app", Name: "web"}}}
 	if !s.off {
