@@ -1,0 +1,332 @@
+package mover
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// ErrDiffers is returned when the copy, as its disk has it, is not what the source holds.
+var ErrDiffers = errors.New("the copy differs from the source")
+
+// ErrStale is returned when the copy is not as an earlier round has left it. The next round compares everything.
+var ErrStale = errors.New("the copy is not as the last round has left it")
+
+// Bounds of a sender.
+const (
+	maxPending  = 32        // segments that wait for the receiver's answer, each with an open file
+	maxSeen     = 1_000_000 // files that are remembered between rounds
+	settledTime = 2 * time.Second
+)
+
+// stamp is what a file was like when it was sent. While it is so, it holds the same.
+type stamp struct {
+	inode        inode
+	size         int64
+	mtime, ctime syscall.Timespec
+	sum          sum
+}
+
+func stampOf(info fs.FileInfo) (s stamp) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		s = stamp{inode{st.Dev, st.Ino}, st.Size, st.Mtim, st.Ctim, sum{}}
+	}
+	return s
+}
+
+// same reports whether nothing has written to a file between two stamps.
+func (s stamp) same(as stamp) bool {
+	s.sum, as.sum = sum{}, sum{}
+	return s == as && s.inode.ino != 0
+}
+
+// settled reports whether a file was not written to for so long that its next write changes its times.
+func (s stamp) settled(at time.Time) bool {
+	before := at.Add(-settledTime)
+	return time.Unix(s.mtime.Unix()).Before(before) && time.Unix(s.ctime.Unix()).Before(before)
+}
+
+// Sender sends a volume, and remembers what it has sent. It makes one round at a time.
+type Sender struct {
+	root *os.Root
+	seen map[string]stamp
+}
+
+// NewSender returns a sender of what is below root.
+func NewSender(root *os.Root) *Sender { return &Sender{root: root, seen: map[string]stamp{}} }
+
+// Round makes the copy at the other end of a stream like the source. It closes the stream when ctx ends.
+func (s *Sender) Round(ctx context.Context, rw io.ReadWriteCloser) (Report, error) {
+	return s.round(ctx, rw, false)
+}
+
+// Verify is Round, after which the copy is read from its disk. It returns ErrDiffers unless it holds the same as
+// the source: something still writes to either, or a disk is broken.
+func (s *Sender) Verify(ctx context.Context, rw io.ReadWriteCloser) (Report, error) {
+	return s.round(ctx, rw, true)
+}
+
+func (s *Sender) round(ctx context.Context, rw io.ReadWriteCloser, verify bool) (Report, error) {
+	defer context.AfterFunc(ctx, func() { rw.Close() })()
+	if err := flushDisk(s.root); err != nil {
+		return Report{}, err
+	}
+	r := &sending{root: s.root, wire: newWire(rw), seen: s.seen, next: map[string]stamp{}, tally: newTally(),
+		pending: make(chan asked, maxPending), ended: make(chan struct{}), began: time.Now(), buf: make([]byte, blockSize)}
+	flags := []byte{0}
+	if verify {
+		flags[0] = 1
+	}
+	if err := r.wire.send(frameHello, appendText(nil, version), flags); err != nil {
+		return Report{}, err
+	}
+	var failed once
+	fail := func(err error) {
+		if err != nil && failed.set(err) {
+			rw.Close() // neither half waits for the other side any more
+		}
+	}
+	go func() {
+		defer close(r.ended)
+		fail(r.answer())
+	}()
+	fail(r.walk(ctx))
+	<-r.ended
+	err := failed.err
+	if err != nil && ctx.Err() != nil {
+		err = context.Cause(ctx)
+	}
+	r.close()
+	switch {
+	case errors.Is(err, ErrStale):
+		s.seen = map[string]stamp{}
+		return r.report, err
+	case err != nil:
+		return r.report, err
+	case verify && r.acked != r.tally.sum():
+		s.seen = map[string]stamp{}
+		return r.report, ErrDiffers
+	}
+	s.seen = r.next
+	return r.report, nil
+}
+
+// once keeps the first of several errors.
+type once struct {
+	do  sync.Once
+	err error
+}
+
+// set reports whether the error is the first.
+func (o *once) set(err error) (first bool) {
+	o.do.Do(func() { o.err, first = err, true })
+	return first
+}
+
+// sending is one round of a sender. It is the visitor of its tree. A second goroutine answers the receiver.
+type sending struct {
+	root  *os.Root
+	wire  *wire
+	seen  map[string]stamp
+	next  map[string]stamp // what is so once the receiver has acknowledged; the walker's until answer returns
+	tally tally
+	began time.Time
+	buf   []byte
+
+	files   uint64
+	pending chan asked
+	ended   chan struct{} // closed when nobody answers any more
+	acked   sum
+	report  Report
+	// sent and unkept are the answering goroutine's until ended is closed.
+	sent   int64
+	unkept Names
+}
+
+// asked is a segment whose hashes the receiver has, or is about to get.
+type asked struct {
+	seq   uint64
+	index int64
+	size  int64
+	file  *os.File
+	last  bool // of its file, which is closed then
+}
+
+// walk sends the tree.
+func (s *sending) walk(ctx context.Context) error {
+	if err := walkTree(ctx, s.root, s); err != nil {
+		return err
+	}
+	if err := s.wire.send(frameEnd); err != nil {
+		return err
+	}
+	return s.wire.flush()
+}
+
+// close closes what the receiver was not asked about to the end.
+func (s *sending) close() {
+	s.report.Sent, s.report.Unkept = s.sent, s.unkept
+	for {
+		select {
+		case a := <-s.pending:
+			if a.last {
+				a.file.Close()
+			}
+		default:
+			return
+		}
+	}
+}
+
+func (s *sending) entryOf(path string, info fs.FileInfo) entry {
+	e := entry{name: info.Name(), meta: metaOf(info)}
+	if path == "." {
+		e.name = "volume"
+	}
+	return e
+}
+
+func (s *sending) enter(path string, info fs.FileInfo) error {
+	e := s.entryOf(path, info)
+	e.meta.attrs = attributes(s.root, path, syscall.O_DIRECTORY)
+	s.tally.add(frameDir, path, 0, nil)
+	s.report.Dirs++
+	return s.wire.send(frameDir, e.encode())
+}
+
+func (s *sending) leave(string, fs.FileInfo) error { return s.wire.send(frameLeave) }
+
+func (s *sending) symlink(path string, info fs.FileInfo) error {
+	target, err := s.root.Readlink(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.EINVAL):
+		return nil
+	case err != nil:
+		return fmt.Errorf("read the link %s: %w", path, err)
+	}
+	e := s.entryOf(path, info)
+	e.target = target
+	s.tally.add(frameSymlink, path, 0, []byte(target))
+	s.report.Symlinks++
+	return s.wire.send(frameSymlink, e.encode())
+}
+
+func (s *sending) link(path string, info fs.FileInfo, first string) error {
+	e := s.entryOf(path, info)
+	e.target = first
+	s.tally.add(frameLink, path, 0, []byte(first))
+	s.report.Links++
+	return s.wire.send(frameLink, e.encode())
+}
+
+func (s *sending) skip(path string) { s.report.Skipped.add(path) }
+
+func (s *sending) file(path string, info fs.FileInfo) error {
+	e := s.entryOf(path, info)
+	e.size = info.Size()
+	if was, ok := s.seen[path]; ok && was.same(stampOf(info)) {
+		e.same = true
+		e.meta.attrs = attributes(s.root, path, 0)
+		s.count(path, e.size, was.sum)
+		s.next[path] = was
+		return s.wire.send(frameFile, e.encode())
+	}
+	f, err := openFile(s.root, path, os.O_RDONLY)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ELOOP):
+		return nil
+	case err != nil:
+		return fmt.Errorf("open %s: %w", path, err)
+	}
+	if info, err = f.Stat(); err != nil || !info.Mode().IsRegular() {
+		f.Close()
+		return err
+	}
+	e.meta, e.size = metaOf(info), info.Size()
+	e.meta.attrs = attributesOf(f)
+	was := stampOf(info)
+	if err := s.wire.send(frameFile, e.encode()); err != nil {
+		f.Close()
+		return err
+	}
+	what, handed, err := s.hashes(f, e.size)
+	if err != nil {
+		if !handed {
+			f.Close()
+		}
+		return err
+	}
+	s.count(path, e.size, what)
+	now, err := s.root.Lstat(path)
+	if err == nil && stampOf(now).same(was) && was.settled(s.began) && len(s.next) < maxSeen {
+		was.sum = what
+		s.next[path] = was
+	}
+	return nil
+}
+
+func (s *sending) count(path string, size int64, what sum) {
+	s.tally.add(frameFile, path, size, what[:])
+	s.report.Files++
+	s.report.Bytes += size
+}
+
+// hashes sends those of a file. The last of its segments has it closed once that is handed over; a file without
+// any is closed here.
+func (s *sending) hashes(f *os.File, size int64) (what sum, handed bool, err error) {
+	c, segments := newContent(), (size+segmentSize-1)/segmentSize
+	seq := s.files
+	s.files++
+	if segments == 0 {
+		return c.sum(), true, f.Close()
+	}
+	for i := range segments {
+		seg, err := readSegment(f, size, i, s.buf)
+		if err != nil {
+			return sum{}, false, err
+		}
+		c.add(seg)
+		last := i == segments-1
+		if err := s.ask(asked{seq, i, size, f, last}); err != nil {
+			return sum{}, false, err
+		}
+		handed = last
+		b := binary.AppendUvarint(binary.AppendUvarint(nil, seq), uint64(i))
+		b = append(b, seg.zero[:]...)
+		for _, h := range seg.sums {
+			b = append(b, h[:]...)
+		}
+		if err := s.wire.send(frameHashes, b); err != nil {
+			return sum{}, handed, err
+		}
+	}
+	return c.sum(), true, nil
+}
+
+// ask waits until the receiver may be asked about one more segment.
+func (s *sending) ask(a asked) error {
+	select {
+	case s.pending <- a:
+		return nil
+	default:
+	}
+	if err := s.wire.flush(); err != nil {
+		return err
+	}
+	select {
+	case s.pending <- a:
+		return nil
+	case <-s.ended:
+		return errEnded
+	}
+}
+
+// errEnded is in place of what the receiver's goroutine has returned.
+var errEnded = errors.New("the other side has ended the copy")
