@@ -4,7 +4,7 @@ package packaging
 
 import "github.com/urfave/cli/v2"
 
-func commands() []*cli.Command { return []*cli.Command{agentCommand()} }
+func commands() []*cli.Command { return []*cli.Command{agentCommand(), volumeCommand()} }
 
 func name() string { return "skerry" }
 

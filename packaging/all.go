@@ -21,7 +21,7 @@ func commands() []*cli.Command {
 	return []*cli.Command{centerCommand(), agentCommand(), server.TokenCommand(),
 		admin.SpaceCommand(), admin.LoginCommand(), credential.Command(commandline.Usage),
 		admin.TargetCommand(), admin.RebalanceCommand(), admin.CACommand(), admin.StatusCommand(),
-		admin.ExplainCommand(), admin.RenderCommand(), admin.RolloutCommand(),
+		admin.ExplainCommand(), admin.RenderCommand(), admin.RolloutCommand(), volumeCommand(admin.CopyVolumeCommand()),
 		install.Command(commandline.Usage), install.UninstallCommand(), install.CompletionCommand(),
 		install.CompleteCommand(server.Names), doctor.Command(daemons()), doctor.BundleCommand(daemons())}
 }

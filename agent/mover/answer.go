@@ -81,7 +81,7 @@ func (a *answering) send(of asked, block int64) error {
 		return err
 	}
 	a.packed = a.packer.EncodeAll(b, a.packed[:0])
-	a.sent += int64(len(b))
+	a.sent.Add(int64(len(b)))
 	head := binary.AppendUvarint(binary.AppendUvarint(nil, of.seq), uint64(block))
 	return a.wire.send(frameBlock, head, a.packed)
 }

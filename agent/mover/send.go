@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -55,6 +56,9 @@ func (s stamp) settled(at time.Time) bool {
 
 // Sender sends a volume, and remembers what it has sent. It makes one round at a time.
 type Sender struct {
+	// Tell is told how far a round is, at each file and each 32 MiB of one. Nil is nobody.
+	Tell func(Report)
+
 	root *os.Root
 	seen map[string]stamp
 }
@@ -78,7 +82,7 @@ func (s *Sender) round(ctx context.Context, rw io.ReadWriteCloser, verify bool) 
 	if err := flushDisk(s.root); err != nil {
 		return Report{}, err
 	}
-	r := &sending{root: s.root, wire: newWire(rw), seen: s.seen, next: map[string]stamp{}, tally: newTally(),
+	r := &sending{tell: s.Tell, root: s.root, wire: newWire(rw), seen: s.seen, next: map[string]stamp{}, tally: newTally(),
 		pending: make(chan asked, maxPending), ended: make(chan struct{}), began: time.Now(), buf: make([]byte, blockSize)}
 	flags := []byte{0}
 	if verify {
@@ -132,6 +136,7 @@ func (o *once) set(err error) (first bool) {
 
 // sending is one round of a sender. It is the visitor of its tree. A second goroutine answers the receiver.
 type sending struct {
+	tell  func(Report)
 	root  *os.Root
 	wire  *wire
 	seen  map[string]stamp
@@ -145,9 +150,8 @@ type sending struct {
 	ended   chan struct{} // closed when nobody answers any more
 	acked   sum
 	report  Report
-	// sent and unkept are the answering goroutine's until ended is closed.
-	sent   int64
-	unkept Names
+	sent    atomic.Int64
+	unkept  Names // the answering goroutine's until ended is closed
 }
 
 // asked is a segment whose hashes the receiver has, or is about to get.
@@ -172,7 +176,7 @@ func (s *sending) walk(ctx context.Context) error {
 
 // close closes what the receiver was not asked about to the end.
 func (s *sending) close() {
-	s.report.Sent, s.report.Unkept = s.sent, s.unkept
+	s.report.Sent, s.report.Unkept = s.sent.Load(), s.unkept
 	for {
 		select {
 		case a := <-s.pending:
@@ -276,6 +280,16 @@ func (s *sending) count(path string, size int64, what sum) {
 	s.tally.add(frameFile, path, size, what[:])
 	s.report.Files++
 	s.report.Bytes += size
+	s.far()
+}
+
+// far tells how far the round is.
+func (s *sending) far() {
+	if s.tell != nil {
+		r := s.report
+		r.Sent = s.sent.Load()
+		s.tell(r)
+	}
 }
 
 // hashes sends those of a file. The last of its segments has it closed once that is handed over; a file without
@@ -293,6 +307,7 @@ func (s *sending) hashes(f *os.File, size int64) (what sum, handed bool, err err
 			return sum{}, false, err
 		}
 		c.add(seg)
+		s.far()
 		last := i == segments-1
 		if err := s.ask(asked{seq, i, size, f, last}); err != nil {
 			return sum{}, false, err

@@ -1,0 +1,127 @@
+package mover
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/urfave/cli/v2"
+	"k8s.io/apimachinery/pkg/api/resource"
+)
+
+// Commands are the two ends of a copy, which speak to each other over standard input and output, and what their
+// Pods do meanwhile. usage makes the error of a wrong command line.
+func Commands(usage func(format string, args ...any) error) []*cli.Command {
+	return []*cli.Command{
+		{
+			Name:      "send",
+			Usage:     "one end of skerry volume copy: what DIR holds goes to standard output, as the other end asks for it",
+			ArgsUsage: "DIR",
+			Flags: []cli.Flag{&cli.BoolFlag{Name: "live",
+				Usage: "others write to DIR meanwhile: what was copied is not compared at the end"}},
+			Action: func(c *cli.Context) error {
+				return inDir(c, usage, func(ctx context.Context, root *os.Root, rw io.ReadWriteCloser) error {
+					return send(ctx, root, rw, c.Bool("live"), c.App.ErrWriter)
+				})
+			},
+		},
+		{
+			Name: "receive",
+			Usage: "the other end of skerry volume copy: DIR becomes like what standard input brings, and has nothing " +
+				"else then",
+			ArgsUsage: "DIR",
+			Action:    func(c *cli.Context) error { return inDir(c, usage, Receive) },
+		},
+		{
+			Name:  "pause",
+			Usage: "do nothing until SIGTERM: the command of a Pod that has a volume for skerry volume copy",
+			Action: func(c *cli.Context) error {
+				<-c.Context.Done()
+				return nil
+			},
+		},
+	}
+}
+
+// stdio is standard input and output as one stream.
+type stdio struct {
+	io.Reader
+	io.Writer
+}
+
+// Close ends what the other side reads.
+func (stdio) Close() error { return errors.Join(os.Stdin.Close(), os.Stdout.Close()) }
+
+func inDir(
+	c *cli.Context, usage func(format string, args ...any) error,
+	do func(ctx context.Context, root *os.Root, rw io.ReadWriteCloser) error,
+) error {
+	if c.NArg() != 1 {
+		return usage("give one directory: %s DIR", c.Command.HelpName)
+	}
+	root, err := os.OpenRoot(c.Args().First())
+	if err != nil {
+		return fmt.Errorf("open the volume: %w", err)
+	}
+	defer root.Close()
+	// Reading standard input may not end when it is closed.
+	ended := make(chan error, 1)
+	go func() { ended <- do(c.Context, root, stdio{os.Stdin, os.Stdout}) }()
+	select {
+	case err := <-ended:
+		return err
+	case <-c.Context.Done():
+		return context.Cause(c.Context)
+	}
+}
+
+// tellEvery is how often a sender says how far it is.
+const tellEvery = 2 * time.Second
+
+func send(ctx context.Context, root *os.Root, rw io.ReadWriteCloser, live bool, out io.Writer) error {
+	s := NewSender(root)
+	var told time.Time
+	s.Tell = func(r Report) {
+		if now := time.Now(); now.Sub(told) >= tellEvery {
+			told = now
+			fmt.Fprintf(out, "%d files, %s, of which %s were sent\n", r.Files, amount(r.Bytes), amount(r.Sent))
+		}
+	}
+	round, end := s.Verify, "the copy was read back and holds the same"
+	if live {
+		round, end = s.Round, "the copy was not compared"
+	}
+	r, err := round(ctx, rw)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(out, "%d files and %d directories, %s, of which %s were sent; %s\n", r.Files, r.Dirs, amount(r.Bytes),
+		amount(r.Sent), end)
+	for _, one := range []struct {
+		what  string
+		names Names
+	}{{"not copied, since it is no file, directory or link", r.Skipped}, {"could not be set at the copy", r.Unkept}} {
+		for _, name := range one.names.First {
+			fmt.Fprintf(out, "%s: %s\n", one.what, name)
+		}
+		if more := one.names.Count - int64(len(one.names.First)); more > 0 {
+			fmt.Fprintf(out, "%s: %d more\n", one.what, more)
+		}
+	}
+	return nil
+}
+
+// amount is a number of bytes for people.
+func amount(n int64) string {
+	q := resource.NewQuantity(n, resource.BinarySI)
+	for _, unit := range []int64{1 << 40, 1 << 30, 1 << 20, 1 << 10} {
+		if n >= 10*unit {
+			q = resource.NewQuantity(n/unit*unit, resource.BinarySI)
+			break
+		}
+	}
+	return q.String() + "B"
+}
