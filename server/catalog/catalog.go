@@ -1,7 +1,6 @@
 package catalog
 
 import (
-	"sync"
 	"time"
 
 	"skerry.dev/skerry/server/placement"
@@ -13,7 +12,7 @@ import (
 // have their own, and all that the fields lead to. Unless a method says otherwise the lock must be held when
 // it is called.
 type Catalog struct {
-	sync.RWMutex
+	lock
 
 	Spaces    map[string]*Space
 	KindNames map[[2]string]*Kind // by group and Kind

@@ -12,5 +12,6 @@
 // delivery decides by it.
 //
 // A lock guards all of it. Who changes or reads it takes the lock, asks for all that belongs together, and lets
-// go of it before any I/O.
+// go of it before any I/O. What others are to be told of a change is queued by After, and told once the lock is
+// released.
 package catalog

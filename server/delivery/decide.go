@@ -318,23 +318,25 @@ func (d *Delivery) wakeAt(r catalog.Ref, next binding.Record, f binding.Facts) {
 // Reported tells that a target has reported something new about some objects. It wakes what waits for
 // it.
 func (d *Delivery) Reported(target string, keys []store.Key) {
+	d.Dispel(target, keys)
+	var decides []store.Key
 	d.catalog.RLock()
-	defer d.catalog.RUnlock()
 	for _, k := range keys {
 		d.podsChanged(k)
 		o := d.catalog.Find(k)
-		if d.Doubts.Of(target, k) > 0 && (o == nil || !d.Shows(target, o)) {
-			d.Doubts.Drop(target, k)
-		}
 		if o == nil || o.Source == nil {
 			continue
 		}
 		d.catalog.WakeMoving(o)
 		d.catalog.WakeServed(o)
 		if o.Source.Kind == catalog.OfPlacement {
-			d.ToldPlacement(o.Source.Ref().Key, target)
+			decides = append(decides, o.Source.Ref().Key)
 			d.catalog.WakeRollout(o.Source)
 		}
+	}
+	d.catalog.RUnlock()
+	for _, k := range decides {
+		d.ToldPlacement(k, target)
 	}
 }
 

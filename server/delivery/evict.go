@@ -15,8 +15,8 @@ const haltedPause = time.Minute
 // leaveTarget looks at all that is on a target whose time to be away is over.
 func (d *Delivery) leaveTarget(name string) {
 	d.catalog.Lock()
-	defer d.catalog.Unlock()
 	d.catalog.EachUnitOn(name, func(g *catalog.Group) { d.catalog.Enqueue(g) })
+	d.catalog.Unlock()
 	d.TellMoves([]string{name})
 }
 

@@ -80,5 +80,5 @@ func (d *State) roomChanged(name string, t *catalog.Target, o *catalog.Object, t
 			d.catalog.Groups.AddAfter(r, catalog.RoomDelay)
 		}
 	}
-	d.TellMoves([]string{name})
+	d.cfg.Moved(name)
 }

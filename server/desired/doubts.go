@@ -42,8 +42,21 @@ func (d *doubts) Of(target string, k store.Key) int64 {
 func (d *doubts) Drop(target string, k store.Key) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.dropLocked(target, k)
+}
+
+func (d *doubts) dropLocked(target string, k store.Key) {
 	if delete(d.since[target], k); len(d.since[target]) == 0 {
 		delete(d.since, target)
+	}
+}
+
+// take ends a doubt that has not become another one since.
+func (d *doubts) take(target string, k store.Key, revision int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.since[target][k] == revision {
+		d.dropLocked(target, k)
 	}
 }
 
@@ -91,15 +104,54 @@ func (d *State) doubtJoined(revision int64) {
 			return
 		}
 		for _, p := range d.catalog.Records.Index.Record(d.catalog.Records.Of(o)).Places {
-			if name := d.catalog.Records.Targets.Of(p.Target).Name; p.For != 0 && o.On.Has(name) && d.Shows(name, o) {
-				d.Doubts.add(name, o.Key(), revision)
+			if name := d.catalog.Records.Targets.Of(p.Target).Name; p.For != 0 && o.On.Has(name) {
+				d.doubt(name, o, revision)
 			}
 		}
 	})
 }
 
-// Shows reports whether a target says that it has this very object, or that it cannot have it.
-func (d *State) Shows(target string, o *catalog.Object) bool {
-	p, ok := d.cfg.Progress(target, o.Key())
-	return ok && p.UID == o.UID
+// doubt doubts what a target reports of an object that it is to have again. What it reports is looked at once the
+// lock is released: until then everything is doubted. The lock must be held.
+func (d *State) doubt(target string, o *catalog.Object, revision int64) {
+	k, uid := o.Key(), o.UID
+	d.Doubts.add(target, k, revision)
+	d.catalog.After(func() {
+		if !d.Shows(target, k, uid) {
+			d.Doubts.take(target, k, revision)
+		}
+	})
+}
+
+// Dispel ends the doubts about objects of which a target says now that it does not have them. The lock must not be
+// held.
+func (d *State) Dispel(target string, keys []store.Key) {
+	for _, k := range keys {
+		revision := d.Doubts.Of(target, k)
+		if revision == 0 {
+			continue
+		}
+		uid, known := d.uid(k)
+		if !known || !d.Shows(target, k, uid) {
+			d.Doubts.take(target, k, revision)
+		}
+	}
+}
+
+// uid is that of an object. It reports false for one that is not known.
+func (d *State) uid(k store.Key) (string, bool) {
+	d.catalog.RLock()
+	defer d.catalog.RUnlock()
+	o := d.catalog.Find(k)
+	if o == nil {
+		return "", false
+	}
+	return o.UID, true
+}
+
+// Shows reports whether a target says that it has this very object, or that it cannot have it. It reads the report:
+// the lock must not be held.
+func (d *State) Shows(target string, k store.Key, uid string) bool {
+	p, ok := d.cfg.Progress(target, k)
+	return ok && p.UID == uid
 }

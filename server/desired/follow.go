@@ -80,7 +80,7 @@ func (s *step) decided(u *catalog.Unit, moved bool) {
 			if len(g.Space.Upsyncs) > 0 {
 				s.spaces[g.Space] = struct{}{}
 			}
-			d.ToldPlacement(g.Ref().Key, "")
+			d.cfg.Placement(g.Ref().Key, "")
 		}
 		d.catalog.Enqueue(g)
 		d.catalog.WakeRollout(g)

@@ -10,7 +10,8 @@ import (
 )
 
 // Config is what the desired state needs. No function may block. All fields but Moved, Placement, Upsync and
-// Spread are needed.
+// Spread are needed. Refuse, Event, Moved, Placement and Upsync are called in the order of what they tell, without
+// the lock of the catalog.
 type Config struct {
 	// Incarnation of the center's data; it is that of every feed.
 	Incarnation store.Incarnation
@@ -40,7 +41,8 @@ type Config struct {
 // one goroutine at a time, everything else may be called at any time, without the lock of the catalog unless
 // it says otherwise.
 type State struct {
-	cfg          Config
+	cfg          Config // with calls that wait until the lock is released
+	outside      Config
 	catalog      *catalog.Catalog
 	bodies       bodies
 	Doubts       doubts
@@ -50,8 +52,8 @@ type State struct {
 
 // New returns the desired state of a catalog. It does nothing before the first Reset.
 func New(cfg Config, c *catalog.Catalog) *State {
-	return &State{cfg: cfg, catalog: c, bodies: bodies{items: map[store.Key]*body{}, limit: bodyBytes},
-		spaceOrigins: newSpaceOrigins()}
+	return &State{cfg: cfg.queued(c), outside: cfg, catalog: c, spaceOrigins: newSpaceOrigins(),
+		bodies: bodies{items: map[store.Key]*body{}, limit: bodyBytes}}
 }
 
 // Begin tells the eras of the data when they are known later than New; it comes before the first

@@ -94,8 +94,8 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 		if changed || !o.HasAt(t) || o.Reaches && next.Has(t) != o.On.Has(t) {
 			send = append(send, t)
 		}
-		if joins && next.Has(t) && t != s.renamedTo && !o.HasAt(t) && s.d.Shows(t, o) {
-			s.d.Doubts.add(t, o.Key(), s.revision)
+		if joins && next.Has(t) && t != s.renamedTo && !o.HasAt(t) {
+			s.d.doubt(t, o, s.revision)
 		}
 	}
 	kept, intended = s.leave(o, feeds)

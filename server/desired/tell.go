@@ -30,27 +30,46 @@ func (d *State) Content(k store.Key) (placement.Content, bool) {
 	return c, true
 }
 
-// ToldPlacement hands on what Config.Placement is for.
+// queued returns the same of which each call that tells others waits until the lock of a catalog is released. It
+// must be held when they are called.
+func (cfg Config) queued(c *catalog.Catalog) Config {
+	out := cfg
+	out.Refuse = func(k store.Key, why *store.ReportError) { c.After(func() { cfg.Refuse(k, why) }) }
+	out.Event = func(e placement.Event) { c.After(func() { cfg.Event(e) }) }
+	out.Moved, out.Placement, out.Upsync = func(string) {}, func(store.Key, string) {}, func(store.Key) {}
+	if cfg.Moved != nil {
+		out.Moved = func(target string) { c.After(func() { cfg.Moved(target) }) }
+	}
+	if cfg.Placement != nil {
+		out.Placement = func(k store.Key, target string) { c.After(func() { cfg.Placement(k, target) }) }
+	}
+	if cfg.Upsync != nil {
+		out.Upsync = func(rule store.Key) { c.After(func() { cfg.Upsync(rule) }) }
+	}
+	return out
+}
+
+// ToldPlacement hands on what Config.Placement is for. The lock must not be held.
 func (d *State) ToldPlacement(k store.Key, target string) {
-	if d.cfg.Placement != nil {
-		d.cfg.Placement(k, target)
+	if d.outside.Placement != nil {
+		d.outside.Placement(k, target)
 	}
 }
 
 // toldContent tells of an object that is another, or elsewhere.
 func (d *State) toldContent(o *catalog.Object) {
 	if o.Source != nil && o.Source.Kind == catalog.OfPlacement {
-		d.ToldPlacement(o.Source.Ref().Key, "")
+		d.cfg.Placement(o.Source.Ref().Key, "")
 	}
 }
 
-// TellMoves tells that moves from or to some targets are others.
+// TellMoves tells that moves from or to some targets are others. The lock must not be held.
 func (d *State) TellMoves(of ...[]string) {
-	if d.cfg.Moved == nil {
+	if d.outside.Moved == nil {
 		return
 	}
 	for _, t := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(of...)))) {
-		d.cfg.Moved(t)
+		d.outside.Moved(t)
 	}
 }
 

@@ -14,7 +14,7 @@ func (s *step) settleUpsyncs(sp *catalog.Space) {
 
 // tellUpsyncs hands on that an Upsync of a space, or one of its Namespaces, is elsewhere now.
 func (d *State) tellUpsyncs(o *catalog.Object) {
-	if d.cfg.Upsync == nil || o.Kind.Order != store.ClassRule && o.Kind.Order != store.ClassNamespace {
+	if o.Kind.Order != store.ClassRule && o.Kind.Order != store.ClassNamespace {
 		return
 	}
 	for rule := range o.Namespace.Space.Upsyncs {
