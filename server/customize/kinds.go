@@ -71,9 +71,14 @@ func daemonSet(o map[string]any) {
 	template(o)
 }
 
+// statefulSet: Kubernetes fills in maxUnavailable since 1.37. Before, it takes the field off where its
+// feature is off, and updates one Pod at a time, which is what 1 says.
 func statefulSet(o map[string]any) {
 	template(o)
 	spec := fields.Map(o, "spec")
+	if update := fields.Map(spec, "updateStrategy", "rollingUpdate"); Number(update["maxUnavailable"]) == 1 {
+		delete(own(own(spec, "updateStrategy"), "rollingUpdate"), "maxUnavailable")
+	}
 	claims := fields.List(spec, "volumeClaimTemplates")
 	if len(claims) == 0 {
 		return
