@@ -67,6 +67,13 @@ var ignored = map[string]bool{
 	"metadata.annotations.kubectl.kubernetes.io/last-applied-configuration": true,
 }
 
+// newer are the values that the Kubernetes of a space fills in, and that of the clusters, which is a version older,
+// does not.
+var newer = map[string]string{
+	"spec.updateStrategy.rollingUpdate.maxUnavailable": "1",
+	"spec.preventPodSchedulingIfMissing":               "false",
+}
+
 // ignoredKeys are such keys, wherever they are.
 var ignoredKeys = map[string]bool{
 	"observedGeneration": true, "allocatedResources": true,
@@ -150,6 +157,8 @@ func flattenKey(out map[string]string, at, key string, v any) {
 	where := strings.TrimPrefix(at+"."+key, ".")
 	switch {
 	case ignored[where], ignoredKeys[key], strings.Contains(key, "skerry.dev/"):
+		return
+	case newer[where] != "" && newer[where] == fmt.Sprint(v):
 		return
 	case volatileKeys[key]:
 		v = presence(v)
