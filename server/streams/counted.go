@@ -1,13 +1,20 @@
 package streams
 
-import "io"
+import (
+	"io"
 
-// counted returns the body of an answer, which calls done when it is closed. An upgraded connection
-// stays one.
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+// counted returns the body of an answer, which calls done when it is closed. An upgraded connection stays one,
+// and so does one whose halves end apart.
 func counted(body io.ReadCloser, done func()) io.ReadCloser {
 	c := &countedBody{body, done}
-	if conn, upgraded := body.(io.ReadWriteCloser); upgraded {
-		return &countedConn{c, conn}
+	switch to := body.(type) {
+	case halfWriter:
+		return &countedHalves{c, to}
+	case io.Writer:
+		return &countedConn{c, to}
 	}
 	return c
 }
@@ -26,4 +33,15 @@ func (c *countedBody) Close() error {
 type countedConn struct {
 	*countedBody
 	io.Writer
+}
+
+// halfWriter is the half of an upgraded connection that this side ends.
+type halfWriter interface {
+	io.Writer
+	exchange.CloseWriter
+}
+
+type countedHalves struct {
+	*countedBody
+	halfWriter
 }
