@@ -10,10 +10,13 @@ import (
 // a target is no place of it. No record has it, no status is read of it, and no move waits for it: nothing
 // runs there.
 
-// Name is what a target gets of a Service that is there for its name alone, where that is less than all of it.
+// Name is what is known of a Service that reaches its space besides the Service itself.
 type Name struct {
+	// Hash is of what a target gets that has it for its name alone. It is zero where that is all of it.
 	Hash store.Hash
-	sent *store.Value
+	// Above is its UID at the parent of a relay, empty where it does not come from there.
+	Above string
+	sent  *store.Value
 }
 
 // Reaching reports whether the name of a Service is to answer wherever its space runs pods: by its own word, else
@@ -29,10 +32,19 @@ func (o *Object) Reaching() bool {
 
 // NameAt is what a target gets of an object that is not there but for its name, nil for all of it.
 func (o *Object) NameAt(target string) *Name {
-	if n := o.Namespace.Space.Reaching[o]; n != nil && !o.On.Has(target) {
+	if n := o.Namespace.Space.Reaching[o]; n != nil && n.Hash != (store.Hash{}) && !o.On.Has(target) {
 		return n
 	}
 	return nil
+}
+
+// Above is the UID that a Service which reaches its space has at the parent of a relay. It is empty where it does not
+// come from there. The lock must be held.
+func (o *Object) Above() string {
+	if n := o.Namespace.Space.Reaching[o]; n != nil {
+		return n.Above
+	}
+	return ""
 }
 
 // Feeds are the targets whose feeds have an object: where it is, and where its name is.
@@ -43,15 +55,15 @@ func (o *Object) HasAt(target string) bool { return o.On.Has(target) || o.Named.
 
 // NamedAt is where the name of an object is to be that is on a set of targets: while it is on none, between two
 // places, the name is wherever the space runs pods. Before the object is rendered as one that reaches, what of it is
-// its name is not known, and the name is nowhere. A relay chooses among its own children, which know nothing of its
-// siblings. The lock must be held.
+// its name is not known, and the name is nowhere. A relay takes the name for any Service: it chooses a target of its
+// own for it, and has the name wherever the space runs pods below it. The lock must be held.
 func (c *Catalog) NamedAt(o *Object, on *Set) *Set {
 	if !o.Reaches || o.Options == nil || !o.Options.Reaches || !o.Present || o.Leaving || o.Retired || o.Source == nil {
 		return nil
 	}
 	var out []string
 	for _, name := range c.Sets.Minus(c.everywhere(nil, o.Namespace.Space.Runs), on).List() {
-		if t := c.Targets[name]; t != nil && !t.Emptied && !t.Opened.relay {
+		if t := c.Targets[name]; t != nil && !t.Emptied {
 			out = append(out, name)
 		}
 	}

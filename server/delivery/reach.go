@@ -7,16 +7,17 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Serving returns the targets where the Service of a key and UID is, besides one that asks, in no order. It is
-// false where that one has neither the Service nor its name.
-func (d *Delivery) Serving(target string, k store.Key, uid string) (at []string, has bool) {
+// Serving returns the targets where the Service of a key and UID is, besides one that asks, in no order, and the UID
+// that it has at the parent of a relay, empty where it does not come from there. It is false where the one that asks
+// has neither the Service nor its name. The parent, which asks without the name of a target, has it.
+func (d *Delivery) Serving(target string, k store.Key, uid string) (at []string, above string, has bool) {
 	d.catalog.RLock()
 	defer d.catalog.RUnlock()
 	o := d.catalog.Find(k)
-	if o == nil || !o.Present || o.UID != uid || !o.Reaches || !o.HasAt(target) {
-		return nil, false
+	if o == nil || !o.Present || o.UID != uid || !o.Reaches || target != "" && !o.HasAt(target) {
+		return nil, "", false
 	}
-	return others(o.On, target), true
+	return others(o.On, target), o.Above(), true
 }
 
 // others are the targets of a set but one, shuffled.

@@ -52,14 +52,14 @@ func TestANameIsWhereItsSpaceRunsPods(t *testing.T) {
 			o, _ := c.Get(t.Context(), service, "v1")
 			return o["metadata"].(m)["uid"].(string)
 		}()
-		if at, has := c.d.Serving("a", service, uid); !has || !slices.Equal(at, []string{"b"}) {
+		if at, _, has := c.d.Serving("a", service, uid); !has || !slices.Equal(at, []string{"b"}) {
 			t.Errorf("a call of a goes to %v, %v", at, has)
 		}
-		if at, has := c.d.Serving("b", service, uid); !has || len(at) > 0 {
+		if at, _, has := c.d.Serving("b", service, uid); !has || len(at) > 0 {
 			t.Errorf("a call of b, which is where the Service is, goes to %v, %v", at, has)
 		}
 		for _, wrong := range []struct{ target, uid string }{{"c", uid}, {"a", "another"}} {
-			if at, has := c.d.Serving(wrong.target, service, wrong.uid); has {
+			if at, _, has := c.d.Serving(wrong.target, service, wrong.uid); has {
 				t.Errorf("a call of %s for the Service with UID %s goes to %v", wrong.target, wrong.uid, at)
 			}
 		}

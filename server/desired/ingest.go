@@ -94,7 +94,7 @@ func (d *State) Progress(revision int64) {
 type rendering struct {
 	body    []byte
 	hash    store.Hash
-	name    store.Hash // of what of it is its name, zero for all of it
+	name    catalog.Name
 	content uint64
 	digest  uint64
 	options *catalog.RenderOptions
@@ -124,15 +124,18 @@ func (d *State) renderFor(w store.Write, m *catalog.RenderOptions) rendering {
 		return rendering{}
 	}
 	generation := customize.Number(meta["generation"])
-	h, named := store.HashBody(generation, b), store.Hash{}
+	h, named := store.HashBody(generation, b), catalog.Name{}
 	d.bodies.put(w.Key, h, b)
-	if m != nil && m.Reaches && customize.HasMoreThanName(w.Object) {
-		name, err := customize.Name(b)
-		if err != nil {
-			d.cfg.Log.Error("service cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
-			return rendering{}
+	if m != nil && m.Reaches {
+		named.Above = fields.Clone(meta, "annotations", v1alpha1.AnnotationOriginUID)
+		if customize.HasMoreThanName(w.Object) {
+			name, err := customize.Name(b)
+			if err != nil {
+				d.cfg.Log.Error("service cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
+				return rendering{}
+			}
+			named.Hash = store.HashBody(generation, name)
 		}
-		named = store.HashBody(generation, name)
 	}
 	content := fnv.New64a()
 	content.Write(b)

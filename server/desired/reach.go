@@ -21,14 +21,14 @@ func reach(o *catalog.Object, is bool) {
 	}
 }
 
-// name takes over what of an object is its name alone, the zero hash for all of it. The lock must be held.
-func name(o *catalog.Object, hash store.Hash) {
+// name takes over what is known of the name of an object. The lock must be held.
+func name(o *catalog.Object, is catalog.Name) {
 	switch {
 	case !o.Reaches:
-	case hash == store.Hash{}:
+	case is == catalog.Name{}:
 		o.Namespace.Space.Reaching[o] = nil
 	default:
-		o.Namespace.Space.Reaching[o] = &catalog.Name{Hash: hash}
+		o.Namespace.Space.Reaching[o] = &is
 	}
 }
 
