@@ -19,6 +19,7 @@ import (
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/observe"
 	"skerry.dev/skerry/agent/services"
+	"skerry.dev/skerry/agent/streams"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/uplink"
 	"skerry.dev/skerry/agent/variants"
@@ -27,7 +28,6 @@ import (
 	"skerry.dev/skerry/store/datadir"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
-	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/keyfile"
 	"skerry.dev/skerry/tunnel/metrics"
 	"skerry.dev/skerry/tunnel/proxy"
@@ -66,7 +66,7 @@ type Config struct {
 	SubtreeOffer func() *tunnel.ClusterOffer
 	// Children reaches the targets of a relay, for what the parent asks of what is below it. Nil for
 	// a site.
-	Children exchange.Sites
+	Children streams.Children
 	// Allow is what spaces may do on the cluster beyond the default of package policy. A relay has
 	// none: its own sites decide.
 	Allow tunnel.Allow

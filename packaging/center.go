@@ -99,7 +99,7 @@ func centerCommand() *cli.Command {
 			if c.String("audit-log-path") == server.NoAuditLog {
 				child.AuditLog = agent.NoAuditLog
 			}
-			child.Intended, child.Subtree, child.Children, child.Upward = s.Intend, s.Subtree, s, parent
+			child.Intended, child.Subtree, child.Children, child.Upward = s.Intend, s.Subtree, s.Children(), parent
 			child.SubtreeOffer = s.SubtreeOffer
 			child.Center, child.Above = s.Incarnation(), s.Above
 			child.Lease, child.LeasesBelow = cfg.ParentLease, s.LeasesBelow

@@ -143,6 +143,7 @@ type Server struct {
 	sessions   *sessions.Server
 	sites      *streams.Streams
 	gateway    *gateway.Gateway
+	services   *services.Services
 	reports    *reportStore
 	backups    *backup.Regular // nil where none are scheduled
 	pacing     gcPacing
@@ -331,10 +332,10 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	if err != nil {
 		return err
 	}
+	s.services = services.New(services.Config{Serving: s.delivery.Serving, Sites: s.sites, RTT: s.sessions.RTT,
+		Parent: s.cfg.Parent, Log: s.cfg.Log.With("part", "services")})
 	s.gateway = gateway.New(gateway.Config{API: s.api, Runs: s.delivery.RunsAs, Parent: s.cfg.Parent,
-		Services: services.New(services.Config{Serving: s.delivery.Serving, Sites: s.sites, RTT: s.sessions.RTT,
-			Log: s.cfg.Log.With("part", "services")}),
-		Log: s.cfg.Log.With("part", "gateway")})
+		Services: s.services, Log: s.cfg.Log.With("part", "gateway")})
 	s.spaces = space.New(space.Config{Set: set, Loopback: s.asLeader, Open: s.api.Loopback, Lead: s.lead.Won(),
 		Content: s.api, Log: s.cfg.Log.With("part", "space"),
 		URL:     func(name string) string { return request.URL(s.url, name) },

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"skerry.dev/skerry/server/replicas"
+	"skerry.dev/skerry/server/services"
 	"skerry.dev/skerry/server/streams"
 	"skerry.dev/skerry/tunnel/exchange"
 )
@@ -28,13 +29,19 @@ func (s *Server) newSites() *streams.Streams {
 	return sites
 }
 
-// Do implements exchange.Sites: a relay passes on what its parent asks of what is below it.
-func (s *Server) Do(
-	ctx context.Context,
-	target string,
-	r *exchange.Request,
-) (*http.Response, error) {
-	return s.sites.Do(ctx, target, r)
+// Children are the targets of this center, as its agent asks them for what its parent wants of what is below a
+// relay.
+type Children struct {
+	*streams.Streams
+	services *services.Services
+}
+
+// Children returns the targets of this center.
+func (s *Server) Children() Children { return Children{s.sites, s.services} }
+
+// Call connects to a Service at one of the targets.
+func (c Children) Call(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+	return c.services.Answer(ctx, r)
 }
 
 // leads is nil, or says who else has the sessions of the sites while this replica stands by.

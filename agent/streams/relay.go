@@ -11,10 +11,19 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// Relay is the Backend of a relay: the Pod in its own space says which of its children has it.
+// Children are the targets of a relay.
+type Children interface {
+	exchange.Sites
+	// Call connects to a Service at one of them that has a ready Pod of it. Origin is the UID of the
+	// Service at the relay. The parent is asked for nothing.
+	Call(ctx context.Context, r *exchange.Request) (*http.Response, error)
+}
+
+// Relay is the Backend of a relay: the Pod in its own space says which of its children has it. Of a
+// Service all may have Pods.
 type Relay struct {
 	Client   func(space string) (*target.Client, error)
-	Children exchange.Sites
+	Children Children
 }
 
 // Answer implements Backend.
@@ -25,6 +34,11 @@ func (s *Relay) Answer(ctx context.Context, r *exchange.Request) (*http.Response
 	}
 	if err := ofSpace(ctx, c, r, r.Namespace); err != nil {
 		return nil, err
+	}
+	if r.Resource == exchange.Services {
+		next := *r
+		next.UID, next.Origin = "", r.UID
+		return s.Children.Call(ctx, &next)
 	}
 	live, err := c.Get(context.WithoutCancel(ctx), resourceOf(r), r.Namespace, r.Pod, false)
 	switch {

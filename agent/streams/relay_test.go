@@ -1,7 +1,9 @@
 package streams
 
 import (
+	"context"
 	"log/slog"
+	"net/http"
 	"slices"
 	"testing"
 
@@ -74,6 +76,44 @@ func TestRelay(t *testing.T) {
 			}
 			if want := c.path[min(len(c.path), 1):]; !slices.Equal(got.Path, want) {
 				t.Errorf("path %v, want %v", got.Path, want)
+			}
+		})
+	}
+}
+
+// TestRelayOfAService: whoever has Pods of a Service is found below the relay, by the UID that the Service has there.
+// The relay's own Namespace has to be of the very space that asks.
+func TestRelayOfAService(t *testing.T) {
+	s := newServed(t)
+	space := targettest.New(t)
+	space.Put("v1", "Namespace", "", "web", namespaceOf("web"))
+	clients := target.NewClients(target.Relay(func(string) *rest.Config { return space.Config() }))
+	t.Cleanup(clients.CloseIdle)
+	for name, c := range map[string]struct {
+		space, origin string
+		code          int
+	}{
+		"the Service":      {"s-shop", "o-web", 200},
+		"another Service":  {"s-shop", "o-other", 404},
+		"an earlier space": {"s-shop-2", "o-web", 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			below := &targettest.Children{Answer: func(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+				return &http.Response{StatusCode: 200, Header: http.Header{}, Body: http.NoBody}, nil
+			}}
+			h := New(Config{Pods: s, Backend: &Relay{Client: clients.For, Children: below}, Log: slog.New(slog.DiscardHandler)})
+			r := call("80")
+			r.SpaceUID, r.Origin = c.space, c.origin
+			resp, text, err := ask(t, h, r)
+			if err != nil || resp.StatusCode != c.code {
+				t.Fatalf("%v %v: %s", resp, err, text)
+			}
+			if c.code != 200 {
+				if below.Last() != nil {
+					t.Errorf("a child was asked: %+v", below.Last())
+				}
+			} else if got := below.Last(); got.Origin != "u-web" || got.UID != "" || got.Pod != "web" || below.Opened()[0] != targettest.AnyChild {
+				t.Errorf("asked for %+v of %v", got, below.Opened())
 			}
 		})
 	}

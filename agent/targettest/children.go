@@ -49,6 +49,14 @@ func (c *Children) Do(ctx context.Context, name string, r *exchange.Request) (*h
 	return exchange.Via(ctx, c, name, r)
 }
 
+// AnyChild is the target that answers for a Service.
+const AnyChild = "any"
+
+// Call asks AnyChild, as a relay asks those that have a Service.
+func (c *Children) Call(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+	return c.Do(ctx, AnyChild, r)
+}
+
 // Opened returns the names of the targets to which streams were opened, in order.
 func (c *Children) Opened() []string {
 	c.mu.Lock()

@@ -45,7 +45,7 @@ type Config struct {
 	Runs func(target, space, namespace, account string) (here, above bool)
 	// Services answers calls for Services of spaces.
 	Services interface {
-		Serve(w http.ResponseWriter, r *http.Request, target, space string)
+		Serve(w http.ResponseWriter, r *http.Request, target, site, space string)
 	}
 	// Parent opens streams to the parent of a relay; nil where there is none.
 	Parent upward.Opener
@@ -63,9 +63,9 @@ type Gateway struct {
 }
 
 // How many requests a relay passes on side by side: of all targets, and of one. The rest of a data
-// connection's streams are for tokens.
+// connection's streams are for calls of Services (exchange.MostOfServices) and for tokens.
 const (
-	mostPassing  = 960
+	mostPassing  = 640
 	mostOfTarget = 512
 )
 
@@ -93,7 +93,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, target string) {
 		upward.WriteFault(w, exchange.FaultOf(&exchange.Fault{Code: http.StatusBadRequest, Reason: "BadRequest",
 			Message: err.Error()}))
 	case upward.IsServiceCall(r.Header):
-		g.Services.Serve(w, r, target, space)
+		g.Services.Serve(w, r, target, site, space)
 	case upward.IsTokenRequest(r.Header): // which forgets what was asked
 		g.token(w, r, target, space, site)
 	case g.up == nil, g.API.Issued(bearer(r.Header)):

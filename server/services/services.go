@@ -1,14 +1,19 @@
 // Package services joins a connection to a Service with a site that has Pods of it.
 //
-//		s := services.New(services.Config{Serving: delivery.Serving, Sites: sites, RTT: sessions.RTT})
+//		s := services.New(services.Config{Serving: delivery.Serving, Sites: sites, RTT: sessions.RTT, Parent: up})
 //		gateway.Config{Services: s}
 //
 //	 1. A Pod connects to the address that a Service has at its site, where none of its own Pods is ready.
-//	    The site's agent asks here for a connection (upward.ServiceCall).
+//	    The site's agent asks here for a connection (upward.ServiceCall, Serve).
 //	 2. The site has to have that Service, or its name (catalog.NamedAt). Every other call is refused.
 //	 3. The targets where the Service is are asked one after the other, the nearest first. A target answers once
 //	    its agent has a connection to a ready Pod. So a target that has none costs a question, and no byte.
-//	 4. Bytes pass until both sides have ended.
+//	 4. A relay whose own targets do not answer asks its parent last, in its own name.
+//	 5. Bytes pass until both sides have ended.
+//
+// A relay is one target to its parent. What its parent asks (Answer), it asks of its own targets, and never of its
+// parent again. The parent does not ask the target that a call came from. So a call goes up, then down, and no target
+// has it twice.
 //
 // It keeps nothing, and looks into nothing that passes.
 package services
@@ -19,8 +24,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,122 +33,114 @@ import (
 	"skerry.dev/skerry/tunnel/upward"
 )
 
-// Config is what Services work with. All fields are required.
+// Config is what Services work with. All fields but Parent are required.
 type Config struct {
-	// Serving returns the targets where the Service of a key and UID is, besides the one that asks. It is
-	// false where that one has neither the Service nor its name.
-	Serving func(target string, k store.Key, uid string) ([]string, bool)
+	// Serving returns the targets where the Service of a key and UID is, besides the one that asks, and the UID that
+	// it has at the parent, empty where it does not come from there. It is false where the one that asks has neither
+	// the Service nor its name. No name asks for the parent.
+	Serving func(target string, k store.Key, uid string) (at []string, above string, has bool)
 	// Sites reaches the targets.
 	Sites exchange.Sites
 	// RTT is how far away a target is. It is false while nobody knows.
 	RTT func(target string) (time.Duration, bool)
-	Log *slog.Logger
+	// Parent opens streams to the parent of a relay; nil where there is none.
+	Parent upward.Opener
+	Log    *slog.Logger
 }
 
 // Services answers calls of sites. Its methods may be called concurrently.
-type Services struct{ Config }
+type Services struct {
+	Config
+	up     *http.Transport // nil without a parent
+	shares exchange.Shares // of what goes to the parent
+}
 
 // New returns Services.
-func New(c Config) *Services { return &Services{c} }
+func New(c Config) *Services {
+	s := &Services{Config: c}
+	if c.Parent != nil {
+		s.up = upward.NewTransport(c.Parent)
+	}
+	return s
+}
 
-// patience is how long the targets of a Service may take to connect, all together. A caller that hears
-// nothing for longer tries again by itself.
-const patience = 3 * time.Second
-
-// Serve answers a call for a Service of a space that came from a target.
-func (s *Services) Serve(w http.ResponseWriter, r *http.Request, target, space string) {
+// Serve answers a call for a Service of a space that came from a target, for a site: the target, or one below it.
+func (s *Services) Serve(w http.ResponseWriter, r *http.Request, target, site, space string) {
 	call, err := upward.ReadServiceCall(r)
 	if err != nil {
 		upward.WriteFault(w, &exchange.Fault{Code: http.StatusBadRequest, Reason: "BadRequest", Message: err.Error()})
 		return
 	}
-	conn, at, err := s.connect(r.Context(), target, space, call)
+	resp, err := s.connect(r.Context(), target, site, space, call)
 	if err != nil {
-		s.Log.Debug("a connection to a Service is refused", "target", target, "space", space,
+		s.Log.Debug("a connection to a Service is refused", "site", site, "space", space,
 			"service", call.Namespace+"/"+call.Service, "err", err)
 		upward.WriteFault(w, exchange.FaultOf(err))
 		return
 	}
-	defer conn.Close()
-	if err := upward.AnswerServiceCall(w, r, conn); err != nil {
-		s.Log.Debug("a connection to a Service ended", "target", target, "space", space,
-			"service", call.Namespace+"/"+call.Service, "at", at, "err", err)
+	defer resp.Body.Close()
+	if err := upward.AnswerServiceCall(w, r, resp.Body.(io.ReadWriteCloser)); err != nil {
+		s.Log.Debug("a connection to a Service ended", "site", site, "space", space,
+			"service", call.Namespace+"/"+call.Service, "at", resp.Header.Get(exchange.HeaderSite), "err", err)
 	}
 }
 
-// connect connects to a port of a Service at the nearest target that has a ready Pod.
+// Answer implements exchange.Answer for the parent of a relay, whose request has the UID of the Service at this relay
+// as its Origin.
+func (s *Services) Answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+	port, err := strconv.ParseUint(r.Query.Get(exchange.OptionPort), 10, 16)
+	if err != nil {
+		return nil, fmt.Errorf("%w: port: %w", exchange.ErrRequest, err)
+	}
+	return s.connect(ctx, "", "", r.Space,
+		upward.ServiceCall{Namespace: r.Namespace, Service: r.Pod, UID: r.Origin, Port: uint16(port)})
+}
+
+// connect connects to a port of a Service at the nearest target that has a ready Pod, else by the parent unless that is
+// who asks: then target is empty. The answer's body is an io.ReadWriteCloser.
 func (s *Services) connect(
 	ctx context.Context,
-	target, space string,
+	target, site, space string,
 	call upward.ServiceCall,
-) (io.ReadWriteCloser, string, error) {
+) (*http.Response, error) {
 	k := store.Key{Space: space, Resource: "services", Namespace: call.Namespace, Name: call.Service}
-	targets, known := s.Serving(target, k, call.UID)
-	if !known {
-		return nil, "", &exchange.Fault{Code: http.StatusForbidden, Reason: "Forbidden", Message: fmt.Sprintf(
-			"target %s has no Service %s/%s of space %s, or another one of that name", target, call.Namespace,
-			call.Service, space)}
+	targets, above, has := s.Serving(target, k, call.UID)
+	if !has {
+		return nil, unknown(target, space, call)
 	}
 	s.order(targets)
-	ctx, cancel := context.WithCancel(ctx)
-	late := time.AfterFunc(patience, cancel)
-	var failed []string
+	var ways []way
 	for _, at := range targets {
-		conn, err := s.at(ctx, at, k, call)
-		if err == nil && late.Stop() {
-			return conn, at, nil
-		}
-		if err == nil {
-			conn.Close()
-			err = context.DeadlineExceeded
-		}
-		failed = append(failed, exchange.FaultOf(err).Message)
-		if ctx.Err() != nil {
-			break
-		}
+		ways = append(ways, func(ctx context.Context) (*http.Response, error) { return s.at(ctx, at, space, call) })
 	}
-	cancel()
-	late.Stop()
-	why := "no other site has it"
+	if target != "" && above != "" && s.up != nil {
+		ways = append(ways, func(ctx context.Context) (*http.Response, error) {
+			asked := call
+			asked.UID = above
+			return s.above(ctx, site, space, asked)
+		})
+	}
+	resp, failed := first(ctx, ways)
+	if resp != nil {
+		return resp, nil
+	}
+	why := "no other site has it; wait until a Pod of it is ready, or see with kubectl get service -o yaml where it is"
 	if len(failed) > 0 {
 		why = strings.Join(failed, "; ")
 	}
-	return nil, "", &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: 1,
+	return nil, &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: 1,
 		Message: fmt.Sprintf("Service %s/%s of space %s answers nowhere: %s", call.Namespace, call.Service, space, why)}
 }
 
-// at connects to a Service at one target.
-func (s *Services) at(
-	ctx context.Context,
-	target string,
-	k store.Key,
-	call upward.ServiceCall,
-) (io.ReadWriteCloser, error) {
-	resp, err := s.Sites.Do(ctx, target, &exchange.Request{Space: k.Space, Namespace: k.Namespace, Pod: k.Name,
-		Resource: k.Resource, Origin: call.UID, Verb: exchange.Connect,
-		Query:   url.Values{exchange.OptionPort: {strconv.Itoa(int(call.Port))}},
-		Upgrade: exchange.Bytes()})
-	if err != nil {
-		return nil, err
+// unknown refuses a call for a Service of which whoever asks has not even the name.
+func unknown(target, space string, call upward.ServiceCall) error {
+	if target == "" {
+		return &exchange.Fault{Code: http.StatusNotFound, Reason: "NotFound", Message: fmt.Sprintf(
+			"the relay has no Service %s/%s of space %s that reaches its space, or another one of that name; "+
+				"it comes with the next changes of the space", call.Namespace, call.Service, space)}
 	}
-	conn, is := resp.Body.(io.ReadWriteCloser)
-	if resp.StatusCode == http.StatusSwitchingProtocols && is {
-		return conn, nil
-	}
-	defer resp.Body.Close()
-	return nil, exchange.Refusal(resp)
-}
-
-// order puts the nearest targets first, and last those of which nobody knows how far they are.
-func (s *Services) order(targets []string) {
-	slices.SortStableFunc(targets, func(a, b string) int {
-		return int(s.far(a) - s.far(b))
-	})
-}
-
-func (s *Services) far(target string) time.Duration {
-	if rtt, known := s.RTT(target); known {
-		return rtt
-	}
-	return time.Hour
+	return &exchange.Fault{Code: http.StatusForbidden, Reason: "Forbidden", Message: fmt.Sprintf(
+		"target %s has no Service %s/%s of space %s, or another one of that name; its name goes where the space runs Pods "+
+			"while the Service, its Namespace or its Space says skerry.dev/reach: Space", target, call.Namespace, call.Service,
+		space)}
 }

@@ -31,15 +31,21 @@ type world struct {
 	answer map[string]error // of a site; nil greets
 	slow   map[string]bool  // sites that do not answer
 	asked  []string
+	up     upward.Opener // to the parent of a relay
 }
 
 var errBusy = &exchange.Fault{Code: http.StatusTooManyRequests, Message: "busy"}
 
-func (w *world) serving(target string, k store.Key, uid string) ([]string, bool) {
-	if k != (store.Key{Space: "shop", Resource: "services", Namespace: "app", Name: "web"}) || uid != "u-1" {
-		return nil, false
+// serving knows the Service web, which has another UID at the parent, and lone, which no parent has sent.
+func (w *world) serving(target string, k store.Key, uid string) ([]string, string, bool) {
+	at := slices.DeleteFunc(slices.Clone(w.at), func(t string) bool { return t == target })
+	switch web := (store.Key{Space: "shop", Resource: "services", Namespace: "app", Name: "web"}); {
+	case k == web && uid == "u-1":
+		return at, "u-above", true
+	case k.Name == "lone":
+		return at, "", true
 	}
-	return slices.DeleteFunc(slices.Clone(w.at), func(t string) bool { return t == target }), true
+	return nil, "", false
 }
 
 func (w *world) Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
@@ -69,7 +75,7 @@ func (w *world) Do(ctx context.Context, target string, r *exchange.Request) (*ht
 }
 
 func (w *world) services() *Services {
-	return New(Config{Serving: w.serving, Sites: w, Log: slog.New(slog.DiscardHandler),
+	return New(Config{Serving: w.serving, Sites: w, Parent: w.up, Log: slog.New(slog.DiscardHandler),
 		RTT: func(t string) (time.Duration, bool) { d, known := w.rtt[t]; return d, known }})
 }
 
@@ -81,11 +87,11 @@ func (w *world) ask(t *testing.T, c upward.ServiceCall) (string, error) {
 	s := w.services()
 	up := upward.NewTransport(tunneltest.ServeStreams(t, upward.Server{Handler: http.HandlerFunc(
 		func(w http.ResponseWriter, r *http.Request) {
-			space, _, err := upward.Arrived(r.Header, "paris")
+			space, site, err := upward.Arrived(r.Header, "paris")
 			if err != nil {
 				t.Error(err)
 			}
-			s.Serve(w, r, "paris", space)
+			s.Serve(w, r, "paris", site, space)
 		})}))
 	t.Cleanup(up.CloseIdleConnections)
 	conn, err := upward.Call(t.Context(), up, "shop", "", c)
@@ -142,14 +148,33 @@ func TestACallIsRefused(t *testing.T) {
 	}
 }
 
-// Sites that do not answer keep nobody waiting for longer than patience.
+// A site that does not answer costs its turn, and no other site its own. All together they keep nobody waiting for
+// longer than patience.
 func TestPatience(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := &world{at: []string{"oslo", "rome"}, slow: map[string]bool{"oslo": true, "rome": true}}
-		began := time.Now()
-		_, _, err := w.services().connect(t.Context(), "paris", "shop", call)
-		if took := time.Since(began); err == nil || took != patience || len(w.asked) != 1 {
-			t.Errorf("%v after %s, asked %v", err, took, w.asked)
-		}
-	})
+	for name, c := range map[string]struct {
+		slow map[string]bool
+		took time.Duration
+		want string
+	}{
+		"the nearest":  {map[string]bool{"oslo": true}, turn, "rome"},
+		"none of them": {map[string]bool{"oslo": true, "rome": true}, patience, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &world{at: []string{"oslo", "rome"}, slow: c.slow}
+				began := time.Now()
+				resp, err := w.services().connect(t.Context(), "paris", "paris", "shop", call)
+				if took := time.Since(began); (err == nil) != (c.want != "") || took != c.took || len(w.asked) != 2 {
+					t.Fatalf("%v after %s, asked %v", err, took, w.asked)
+				}
+				if err == nil {
+					text, err := io.ReadAll(resp.Body)
+					resp.Body.Close()
+					if string(text) != "web of "+c.want+", port 80" {
+						t.Errorf("%q, %v", text, err)
+					}
+				}
+			})
+		})
+	}
 }

@@ -36,15 +36,17 @@ func Forward(up http.RoundTripper, space, site string) http.Handler {
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) {
 			if r.Context().Err() == nil {
-				WriteFault(w, unreachable(err))
+				WriteFault(w, unreachable(theAPI, err))
 			}
 		},
 	}
 }
 
-// unreachable is what a client hears when the parent cannot be asked: what an API server says that
-// is down.
-func unreachable(err error) *exchange.Fault {
+const theAPI = "the API of the space"
+
+// unreachable is what a client hears when the parent cannot be asked for what it wants: what an API
+// server says that is down.
+func unreachable(wanted string, err error) *exchange.Fault {
 	if errors.Is(err, mux.ErrTooManyStreams) {
 		return &exchange.Fault{
 			Code: http.StatusTooManyRequests, Reason: "TooManyRequests", After: 1,
@@ -57,7 +59,7 @@ func unreachable(err error) *exchange.Fault {
 	}
 	return &exchange.Fault{
 		Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: 1,
-		Message: "the API of the space cannot be reached from this site now: " + cause,
+		Message: wanted + " cannot be reached from this site now: " + cause,
 	}
 }
 

@@ -48,12 +48,12 @@ func AskToken(ctx context.Context, up http.RoundTripper, space, site string, r T
 	req.Header.Set(headerAsk, askToken)
 	resp, err := up.RoundTrip(req)
 	if err != nil {
-		return Token{}, unreachable(err)
+		return Token{}, unreachable(theAPI, err)
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxMessage))
 	if err != nil {
-		return Token{}, unreachable(err)
+		return Token{}, unreachable(theAPI, err)
 	}
 	if resp.StatusCode != http.StatusOK {
 		return Token{}, refusal(resp.StatusCode, answer)
