@@ -20,7 +20,7 @@ func (a *agent) streams() tunnel.StreamHandler {
 	}
 	switch {
 	case !a.Config.Relay:
-		cfg.Backend, cfg.Allow = &streams.Site{
+		site := &streams.Site{
 			Client: a.clients.For,
 			Pods:   a.observer,
 			As:     a.applier.Acting,
@@ -29,7 +29,11 @@ func (a *agent) streams() tunnel.StreamHandler {
 				return a.permission.Policy().Debug(space, spec, containers)
 			},
 			Ahead: func(conn io.ReadWriteCloser) io.ReadWriteCloser { return spool.New(conn, ahead) },
-		}, a.allowsStream
+		}
+		if a.services != nil {
+			site.Idle = a.services.Idle
+		}
+		cfg.Backend, cfg.Allow = site, a.allowsStream
 		cfg.View = &view.Site{Client: a.clients.For, Records: a.inventory, Pods: a.observer}
 	case a.Children != nil:
 		cfg.Backend = &streams.Relay{Client: a.clients.For, Children: a.Children}

@@ -120,6 +120,14 @@ func (s *Services) readyLocked(n name) bool {
 	return false
 }
 
+// Idle reports whether a Service of the target is known to have no Pod that is ready here. It asks nobody.
+func (s *Services) Idle(namespace, service string) bool {
+	n := name{namespace, service}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.entries[n] != nil && !s.readyLocked(n)
+}
+
 // lead leads the callers of a Service to another site, if one answers. It ends when the Service selects as before.
 func (s *Services) lead(e *entry, n name, l *lead) {
 	away := s.answersElsewhere(e, n) && s.takeOff(e, n, l)

@@ -49,8 +49,14 @@ func TestANameLeadsToAnotherSite(t *testing.T) {
 func TestLocalPodsComeFirst(t *testing.T) {
 	s := newSite(t)
 	eventually(t, "the name leads to the agent", s.ready)
+	if !s.Idle("app", "web") || s.Idle("app", "other") {
+		t.Error("nobody knows that web has no Pod here, or somebody knows of another Service")
+	}
 	s.clusterSlice(true)
 	eventually(t, "a Pod is ready here", func() bool { return !s.ready() })
+	if s.Idle("app", "web") {
+		t.Error("it has a Pod here, and is idle")
+	}
 	s.clusterSlice(false)
 	eventually(t, "it is not ready any more", s.ready)
 	s.clusterSlice(true)

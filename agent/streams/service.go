@@ -33,6 +33,8 @@ const directTime = 2 * time.Second
 
 var endpointSlices = target.Resource{Group: "discovery.k8s.io", Version: "v1", Plural: "endpointslices"}
 
+const noneReady = "none of its pods is ready here"
+
 // serve connects to a ready Pod of a Service. What was found a moment ago is believed for as long as one of these
 // Pods answers.
 func (s *Site) serve(
@@ -46,6 +48,9 @@ func (s *Site) serve(
 		if resp, err := s.any(ctx, c, r, namespace, backends); err == nil || ctx.Err() != nil {
 			return resp, err
 		}
+	}
+	if s.Idle != nil && s.Idle(namespace, r.Pod) {
+		return nil, unserved(r, noneReady)
 	}
 	backends, err := s.resolve(ctx, c, r, namespace)
 	if err != nil {
@@ -97,7 +102,7 @@ func (s *Site) any(
 ) (*http.Response, error) {
 	backends = slices.Clone(backends)
 	rand.Shuffle(len(backends), func(i, j int) { backends[i], backends[j] = backends[j], backends[i] })
-	why := "none of its pods is ready here"
+	why := noneReady
 	for _, b := range backends[:min(len(backends), mostTried)] {
 		resp, err := s.call(ctx, c, r, namespace, b)
 		if err == nil {

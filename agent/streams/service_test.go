@@ -223,6 +223,25 @@ func TestServeRemembersForAMoment(t *testing.T) {
 	}
 }
 
+// Of a Service that is known to have no ready Pod here the cluster is not asked.
+func TestServeNothing(t *testing.T) {
+	s := newServed(t)
+	h := s.handler(t)
+	idle := true
+	h.Backend.(*Site).Idle = func(namespace, service string) bool { return idle && namespace == "web" && service == "web" }
+	slices := "/apis/discovery.k8s.io/v1/namespaces/web/endpointslices"
+	resp, text, err := ask(t, h, call("80"))
+	if err != nil || resp.StatusCode != 503 || !strings.Contains(text, noneReady) || s.api.Listed(slices) > 0 {
+		t.Errorf("%v %s %v, looked %d times", resp, text, err, s.api.Listed(slices))
+	}
+	idle = false
+	resp, end := connect(t, h, call("80"))
+	defer end()
+	if resp.StatusCode != http.StatusSwitchingProtocols {
+		t.Errorf("with a Pod: %d", resp.StatusCode)
+	}
+}
+
 // An address to which there is no way is not tried for a while: the API server forwards the port. One space's Pods
 // say nothing of another's.
 func TestWay(t *testing.T) {

@@ -27,6 +27,8 @@ type Site struct {
 	MayDebug func(space string, spec, containers []byte) error
 	// Pods are those of the spaces.
 	Pods Pods
+	// Idle reports whether a Service of the target is known to have no ready Pod; nil knows of none.
+	Idle func(namespace, service string) bool
 	// Ahead returns a connection whose output is read before the link takes it, for commands: what
 	// the site's API has not been read of when they end is lost. Nil reads at the speed of the link.
 	Ahead func(io.ReadWriteCloser) io.ReadWriteCloser
