@@ -7,7 +7,8 @@
 //	    The site's agent asks here for a connection (upward.ServiceCall, Serve).
 //	 2. The site has to have that Service, or its name (catalog.NamedAt). Every other call is refused.
 //	 3. The targets where the Service is are asked one after the other, the nearest first. A target answers once
-//	    its agent has a connection to a ready Pod. So a target that has none costs a question, and no byte.
+//	    its agent has a connection to a ready Pod. So a target that has none costs a question, and no byte. Beside
+//	    one that says nothing for a second the next one is asked, too: the first that connects has the call.
 //	 4. A relay whose own targets do not answer asks its parent last, in its own name.
 //	 5. Bytes pass until both sides have ended.
 //

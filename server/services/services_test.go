@@ -28,8 +28,8 @@ type world struct {
 	mu     sync.Mutex
 	at     []string // where the Service web is
 	rtt    map[string]time.Duration
-	answer map[string]error // of a site; nil greets
-	slow   map[string]bool  // sites that do not answer
+	answer map[string]error         // of a site; nil greets
+	late   map[string]time.Duration // what sites take
 	asked  []string
 	up     upward.Opener // to the parent of a relay
 }
@@ -51,11 +51,12 @@ func (w *world) serving(target string, k store.Key, uid string) ([]string, strin
 func (w *world) Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
 	w.mu.Lock()
 	w.asked = append(w.asked, target)
-	err, slow := w.answer[target], w.slow[target]
+	err, late := w.answer[target], w.late[target]
 	w.mu.Unlock()
-	if slow {
-		<-ctx.Done()
-		return nil, ctx.Err()
+	select {
+	case <-time.After(late):
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
 	}
 	if wrong := r.Check(); wrong != nil {
 		return nil, wrong
@@ -148,20 +149,25 @@ func TestACallIsRefused(t *testing.T) {
 	}
 }
 
-// A site that does not answer costs its turn, and no other site its own. All together they keep nobody waiting for
-// longer than patience.
+// A site that does not answer keeps the next one waiting for its turn alone, and is heard when it answers after all.
+// All together they keep nobody waiting for longer than patience.
 func TestPatience(t *testing.T) {
 	for name, c := range map[string]struct {
-		slow map[string]bool
+		late map[string]time.Duration
+		busy string
 		took time.Duration
 		want string
 	}{
-		"the nearest":  {map[string]bool{"oslo": true}, turn, "rome"},
-		"none of them": {map[string]bool{"oslo": true, "rome": true}, patience, ""},
+		"the nearest is dead":         {map[string]time.Duration{"oslo": time.Hour}, "", turn, "rome"},
+		"all are dead":                {map[string]time.Duration{"oslo": time.Hour, "rome": time.Hour}, "", patience, ""},
+		"the nearest is far away":     {map[string]time.Duration{"oslo": 2 * turn}, "rome", 2 * turn, "oslo"},
+		"both answer, one after all":  {map[string]time.Duration{"oslo": 2 * turn, "rome": turn / 2}, "", 3 * turn / 2, "rome"},
+		"one refuses, one is dead":    {map[string]time.Duration{"rome": time.Hour}, "oslo", patience, ""},
+		"one refuses late, one is up": {map[string]time.Duration{"oslo": turn / 2}, "oslo", turn / 2, "rome"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				w := &world{at: []string{"oslo", "rome"}, slow: c.slow}
+				w := &world{at: []string{"oslo", "rome"}, late: c.late, answer: map[string]error{c.busy: errBusy}}
 				began := time.Now()
 				resp, err := w.services().connect(t.Context(), "paris", "paris", "shop", call)
 				if took := time.Since(began); (err == nil) != (c.want != "") || took != c.took || len(w.asked) != 2 {
@@ -177,4 +183,17 @@ func TestPatience(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A caller that goes away ends what is tried for it.
+func TestACallerGoesAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := &world{at: []string{"oslo", "rome"}, late: map[string]time.Duration{"oslo": time.Hour, "rome": time.Hour}}
+		ctx, cancel := context.WithTimeout(t.Context(), turn/2)
+		defer cancel()
+		began := time.Now()
+		if _, err := w.services().connect(ctx, "paris", "paris", "shop", call); err == nil || time.Since(began) != turn/2 || len(w.asked) != 1 {
+			t.Errorf("%v after %s, asked %v", err, time.Since(began), w.asked)
+		}
+	})
 }

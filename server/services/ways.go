@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -18,48 +19,90 @@ const (
 	// patience is how long all ways to a Service may take to connect, together. A caller that hears nothing for
 	// longer tries again by itself.
 	patience = 3 * time.Second
-	// turn is how much of that one way may take while others wait.
+	// turn is how long one way is tried before the next one is, too.
 	turn = time.Second
 )
 
 // way connects to a Service. The body of its answer is an io.ReadWriteCloser, which ends with ctx.
 type way func(ctx context.Context) (*http.Response, error)
 
-// first tries one way after the other, and returns the answer of the first that connects, else why none did.
+// answer is what a way has come to.
+type answer struct {
+	way  int
+	resp *http.Response
+	err  error
+}
+
+var (
+	errLate  = fmt.Errorf("it does not answer within %s", patience)
+	errOther = errors.New("another site has answered")
+)
+
+// first tries one way after the other, and returns the answer of the first that connects, else why none did. A
+// refusal has the next one tried at once. A way that says nothing goes on beside the next one: it may be dead, or
+// far away.
 func first(ctx context.Context, ways []way) (resp *http.Response, failed []string) {
-	until := time.Now().Add(patience)
-	for i, connect := range ways {
-		left := time.Until(until)
-		if i < len(ways)-1 {
-			left = min(left, turn)
+	late, next := time.NewTimer(patience), time.NewTimer(turn)
+	defer late.Stop()
+	defer next.Stop()
+	answers, open := make(chan answer, len(ways)), 0
+	var ends []context.CancelCauseFunc // of the ways that were begun
+	begin := func() {
+		if i := len(ends); i < len(ways) {
+			ctx, end := context.WithCancelCause(ctx)
+			ends, open = append(ends, end), open+1
+			next.Reset(turn)
+			go func() {
+				resp, err := ways[i](ctx)
+				answers <- answer{i, resp, err}
+			}()
 		}
-		if left <= 0 || ctx.Err() != nil {
-			break
+	}
+	for begin(); open > 0; {
+		select {
+		case a := <-answers:
+			open--
+			if a.err == nil {
+				end(ends, a.way, errOther)
+				go drop(answers, open)
+				return a.resp, nil
+			}
+			ends[a.way](a.err)
+			failed = append(failed, exchange.FaultOf(a.err).Message)
+			begin()
+		case <-next.C:
+			begin()
+		case <-late.C:
+			end(ends, -1, errLate)
+			return nil, append(failed, drop(answers, open)...)
+		case <-ctx.Done():
+			end(ends, -1, context.Cause(ctx))
+			return nil, append(failed, drop(answers, open)...)
 		}
-		resp, err := within(ctx, left, connect)
-		if err == nil {
-			return resp, nil
-		}
-		failed = append(failed, exchange.FaultOf(err).Message)
 	}
 	return nil, failed
 }
 
-// within tries a way for so long. What connects goes on until ctx ends.
-func within(ctx context.Context, d time.Duration, connect way) (*http.Response, error) {
-	late := fmt.Errorf("it does not answer within %s", d.Round(time.Millisecond))
-	ctx, cancel := context.WithCancelCause(ctx)
-	timer := time.AfterFunc(d, func() { cancel(late) })
-	resp, err := connect(ctx)
-	if timer.Stop() && err == nil {
-		return resp, nil
+// end ends all ways but one.
+func end(ends []context.CancelCauseFunc, but int, why error) {
+	for i, end := range ends {
+		if i != but {
+			end(why)
+		}
 	}
-	if err == nil {
-		resp.Body.Close()
-		err = late
+}
+
+// drop waits for ways that were ended, closes what they have connected nevertheless, and returns why the others have
+// not.
+func drop(answers <-chan answer, open int) (failed []string) {
+	for range open {
+		if a := <-answers; a.err != nil {
+			failed = append(failed, exchange.FaultOf(a.err).Message)
+		} else {
+			a.resp.Body.Close()
+		}
 	}
-	cancel(err)
-	return nil, err
+	return failed
 }
 
 // at connects to a Service at one target.
