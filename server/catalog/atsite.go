@@ -19,6 +19,7 @@ type Opened struct {
 	kinds, denyKinds                          []string // as patterns of kinds
 	podSecurity                               []string // see placement.LevelOf
 	relay                                     bool     // its own sites say which kinds
+	closed                                    bool     // an admin of this center lets nobody call Services there
 }
 
 // ReadOpened reads it from a SyncTarget.
@@ -32,9 +33,10 @@ func ReadOpened(obj map[string]any) Opened {
 		return out
 	}
 	relay, _ := fields.Map(obj, "status")["relay"].(bool)
+	services, said := fields.Map(obj, "spec", "allow")["services"].(bool)
 	return Opened{
 		list("controllers"), list("clusterControllers"), list("webhooks"), list("kinds"), list("denyKinds"),
-		list("podSecurity"), relay,
+		list("podSecurity"), relay, said && !services,
 	}
 }
 
@@ -44,8 +46,12 @@ func (o Opened) Equal(other Opened) bool {
 		slices.Equal(o.clusterControllers, other.clusterControllers) &&
 		slices.Equal(o.webhooks, other.webhooks) && slices.Equal(o.kinds, other.kinds) &&
 		slices.Equal(o.denyKinds, other.denyKinds) && slices.Equal(o.podSecurity, other.podSecurity) &&
-		o.relay == other.relay
+		o.relay == other.relay && o.closed == other.closed
 }
+
+// Serves reports whether Services there may be called from other targets, as far as this center decides it. A relay
+// knows of no such word.
+func (o Opened) Serves() bool { return !o.closed }
 
 // PodSecurity returns the Pod Security level to which a site keeps the Pods of a space, empty where it
 // has not said, and where it is a relay.

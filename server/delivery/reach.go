@@ -7,8 +7,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Serving returns the targets where the Service of a key and UID is, besides one that asks, in no order, and the UID
-// that it has at the parent of a relay, empty where it does not come from there. It is false where the one that asks
+// Serving returns the targets where the Service of a key and UID is and may be called, besides one that asks, in no
+// order, and the UID that it has at the parent of a relay, empty where it does not come from there. It is false where the one that asks
 // has neither the Service nor its name. The parent, which asks without the name of a target, has it.
 func (d *Delivery) Serving(target string, k store.Key, uid string) (at []string, above string, has bool) {
 	d.catalog.RLock()
@@ -17,13 +17,13 @@ func (d *Delivery) Serving(target string, k store.Key, uid string) (at []string,
 	if o == nil || !o.Present || o.UID != uid || !o.Reaches || target != "" && !o.HasAt(target) {
 		return nil, "", false
 	}
-	return others(o.On, target), o.Above(), true
+	return others(d.catalog, o.On, target), o.Above(), true
 }
 
-// others are the targets of a set but one, shuffled.
-func others(on *catalog.Set, one string) (out []string) {
+// others are the targets of a set whose Services may be called, but one, shuffled. The lock must be held.
+func others(c *catalog.Catalog, on *catalog.Set, one string) (out []string) {
 	for _, name := range on.List() {
-		if name != one {
+		if t := c.Targets[name]; name != one && t != nil && t.Opened.Serves() {
 			out = append(out, name)
 		}
 	}

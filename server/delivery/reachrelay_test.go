@@ -11,8 +11,10 @@ import (
 )
 
 // relay makes a target a relay that has a site.
-func (c *center) relay(name string) {
-	c.put(rootKey("synctargets", name), obj("skerry.dev/v1alpha1", "SyncTarget", meta(name), "status", m{
+func (c *center) relay(name string) { c.relayThat(name, m{}) }
+
+func (c *center) relayThat(name string, spec m) {
+	c.put(rootKey("synctargets", name), obj("skerry.dev/v1alpha1", "SyncTarget", meta(name), "spec", spec, "status", m{
 		"relay": true, "below": m{"targets": float64(1)},
 		"conditions": []any{m{"type": "Connected", "status": "True"}}}))
 }
@@ -65,6 +67,10 @@ func TestANameComesToARelay(t *testing.T) {
 		if !c.serves("a", service, uid, "", "b") || !c.serves("b", service, uid, "") {
 			t.Error("a call of a goes to the relay, and none of the relay to a")
 		}
+		c.relayThat("b", m{"allow": m{"services": false}})
+		c.eventually("an admin closes what is below the relay", func() bool { return c.serves("a", service, uid, "") })
+		c.relayThat("b", m{"allow": m{"services": true}})
+		c.eventually("and opens it again", func() bool { return c.serves("a", service, uid, "", "b") })
 	})
 }
 

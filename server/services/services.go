@@ -125,7 +125,8 @@ func (s *Services) connect(
 	if resp != nil {
 		return resp, nil
 	}
-	why := "no other site has it; wait until a Pod of it is ready, or see with kubectl get service -o yaml where it is"
+	why := "no other site has it that may be called (spec.allow.services of its SyncTarget); the Service's annotation " +
+		"skerry.dev/targets says where it is"
 	if len(failed) > 0 {
 		why = strings.Join(failed, "; ")
 	}
