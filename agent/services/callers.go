@@ -43,6 +43,7 @@ const acceptPause = 100 * time.Millisecond
 func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
+	defer context.AfterFunc(ctx, func() { reset(caller) })() // whatever is still waited for below
 	late := time.AfterFunc(callTime, cancel)
 	defer late.Stop()
 	give, why := s.admit(ctx, e.of, caller)
@@ -65,11 +66,7 @@ func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 		return
 	}
 	defer s.Metrics.connected()()
-	stop := context.AfterFunc(ctx, func() {
-		conn.Close()
-		reset(caller)
-	})
-	defer stop()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	exchange.Pass(caller, conn)
 }
 

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/pipe"
 )
 
 // reset reports whether a connection was ended without a byte.
@@ -223,6 +224,24 @@ func TestWhatCannotBeKnownIsReset(t *testing.T) {
 	if conn := s.dial(t, "http"); !isReset(conn) || s.refusedFor(refusedUnknown) == 0 {
 		t.Error("without an answer of the cluster it is not reset")
 	}
+}
+
+// A parent that says nothing keeps no caller waiting for longer than callTime.
+func TestASilentParent(t *testing.T) {
+	s := newSite(t)
+	conn := s.dial(t, "http") // which is answered
+	_ = conn.Close()
+	child, parent := pipe.New(pipe.Options{})
+	defer child.Close(nil)
+	defer parent.Close(nil)
+	s.up.mu.Lock()
+	s.up.deaf = child
+	s.up.mu.Unlock()
+	conn, began := s.dial(t, "http"), time.Now()
+	if reset, took := isReset(conn), time.Since(began); !reset || took < callTime-time.Second || took > callTime+time.Second/2 {
+		t.Errorf("reset %t after %s", reset, took)
+	}
+	eventually(t, "it is counted", func() bool { return s.refusedFor(refusedNowhere) > 0 })
 }
 
 // A space has no more than its share, and no site more than it may.

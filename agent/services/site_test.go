@@ -53,6 +53,7 @@ type parent struct {
 	cut   bool
 	echo  string // of the Pod that answers
 	child tunnel.Conn
+	deaf  tunnel.Conn // nil, or whose streams nobody hears
 }
 
 func newParent(t *testing.T) *parent {
@@ -66,6 +67,9 @@ func (p *parent) OpenStream(ctx context.Context) (tunnel.Stream, error) {
 	defer p.mu.Unlock()
 	if p.cut {
 		return nil, errors.New("cut off")
+	}
+	if p.deaf != nil {
+		return p.deaf.OpenStream(ctx)
 	}
 	return p.child.OpenStream(ctx)
 }
