@@ -8,8 +8,8 @@ import (
 )
 
 // Serving returns the targets where the Service of a key and UID is and may be called, besides one that asks, in no
-// order, and the UID that it has at the parent of a relay, empty where it does not come from there. It is false where the one that asks
-// has neither the Service nor its name. The parent, which asks without the name of a target, has it.
+// order, and the UID that it has at the parent of a relay, empty where it does not come from there. It is false where
+// the one that asks has neither the Service nor its name. The parent, which asks without the name of a target, has it.
 func (d *Delivery) Serving(target string, k store.Key, uid string) (at []string, above string, has bool) {
 	d.catalog.RLock()
 	defer d.catalog.RUnlock()

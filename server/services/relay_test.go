@@ -92,6 +92,20 @@ func TestARelayAsksItsOwnFirst(t *testing.T) {
 	}
 }
 
+// Many sites that refuse make no answer that is too long to be read at the next tier.
+func TestARefusalIsShort(t *testing.T) {
+	w := &world{answer: map[string]error{}}
+	for i := range 200 {
+		at := fmt.Sprintf("site-%d", i)
+		w.at = append(w.at, at)
+		w.answer[at] = &exchange.Fault{Code: http.StatusServiceUnavailable, Message: at + strings.Repeat(" is far away", 50)}
+	}
+	_, err := w.ask(t, call)
+	if err == nil || len(w.asked) != 200 || len(err.Error()) > mostWords+200 || !strings.Contains(err.Error(), "is far away") {
+		t.Errorf("asked %d, %.200v", len(w.asked), err)
+	}
+}
+
 // What the parent of a relay asks is asked of the relay's own sites alone.
 func TestWhatCameDownNeverGoesUp(t *testing.T) {
 	for name, c := range map[string]struct {

@@ -97,6 +97,9 @@ func (s *Services) Answer(ctx context.Context, r *exchange.Request) (*http.Respo
 		upward.ServiceCall{Namespace: r.Namespace, Service: r.Pod, UID: r.Origin, Port: uint16(port)})
 }
 
+// mostWords bounds what a refusal says, in bytes: each tier adds what its own targets have said.
+const mostWords = 2 << 10
+
 // connect connects to a port of a Service at the nearest target that has a ready Pod, else by the parent unless that is
 // who asks: then target is empty. The answer's body is an io.ReadWriteCloser.
 func (s *Services) connect(
@@ -129,6 +132,9 @@ func (s *Services) connect(
 		"skerry.dev/targets says where it is"
 	if len(failed) > 0 {
 		why = strings.Join(failed, "; ")
+	}
+	if len(why) > mostWords {
+		why = strings.ToValidUTF8(why[:mostWords], "") + "..."
 	}
 	return nil, &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: 1,
 		Message: fmt.Sprintf("Service %s/%s of space %s answers nowhere: %s", call.Namespace, call.Service, space, why)}
