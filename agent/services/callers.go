@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/netip"
+	"sync"
 	"time"
 
 	"skerry.dev/skerry/agent/target"
@@ -60,14 +61,33 @@ func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 	}
 	if err != nil {
 		s.Metrics.refuse(refusedNowhere)
-		s.Log.Debug("a Service answers at no other site", "space", e.of.key.Space, "namespace", e.of.key.Namespace,
-			"service", e.of.key.Name, "err", err)
+		if e.silence.over(time.Now()) {
+			s.Log.Info("a Service answers at no other site; its callers are reset", "space", e.of.key.Space,
+				"namespace", e.of.key.Namespace, "service", e.of.key.Name, "err", err)
+		}
 		reset(caller)
 		return
 	}
 	defer s.Metrics.connected()()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	exchange.Pass(caller, conn)
+}
+
+// silence keeps the log from telling the same of a Service more than once a minute. The zero value tells at once.
+type silence struct {
+	mu    sync.Mutex
+	until time.Time
+}
+
+// over reports whether it may be told now, and begins the next silence then.
+func (s *silence) over(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Before(s.until) {
+		return false
+	}
+	s.until = now.Add(time.Minute)
+	return true
 }
 
 // call has the parent connect to a port of a Service, at another site.

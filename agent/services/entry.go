@@ -27,6 +27,8 @@ type entry struct {
 	ending context.CancelFunc
 	ctx    context.Context
 	open   sync.WaitGroup
+	// silence is about why it answers nowhere.
+	silence silence
 }
 
 // callee is a Service as its callers and the parent know it.

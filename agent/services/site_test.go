@@ -153,6 +153,13 @@ func (l *logged) has(text string) bool {
 	return strings.Contains(l.text.String(), text)
 }
 
+// count is how often a text is in the log.
+func (l *logged) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), text)
+}
+
 const loopback = "127.0.0.1"
 
 func namespace(space, uid string) m {

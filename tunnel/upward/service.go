@@ -43,7 +43,7 @@ func Call(ctx context.Context, up http.RoundTripper, space, site string, c Servi
 	req.Header.Set(headerService, c.String())
 	resp, err := up.RoundTrip(req)
 	if err != nil {
-		return nil, unreachable("what the parent knows of the Service", err)
+		return nil, unreachable("the parent", err)
 	}
 	conn, upgraded := resp.Body.(io.ReadWriteCloser)
 	if resp.StatusCode == http.StatusSwitchingProtocols && upgraded {
