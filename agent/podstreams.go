@@ -36,7 +36,7 @@ func (a *agent) streams() tunnel.StreamHandler {
 		cfg.Backend, cfg.Allow = site, a.allowsStream
 		cfg.View = &view.Site{Client: a.clients.For, Records: a.inventory, Pods: a.observer}
 	case a.Children != nil:
-		cfg.Backend = &streams.Relay{Client: a.clients.For, Children: a.Children}
+		cfg.Backend = &streams.Relay{Client: a.clients.For, Children: a.Children, Owns: a.observer.Owns}
 		cfg.View = &view.Relay{
 			Client: a.clients.For, Records: a.inventory, Pods: a.observer, Children: a.Children,
 		}

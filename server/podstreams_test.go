@@ -207,13 +207,13 @@ func TestPodsAreReached(t *testing.T) {
 		asked.last() != "" {
 		t.Errorf("a site is asked to trust every kubelet: %v", err)
 	}
-	refusesConnect(t, c, asked)
+	refusesConnect(t, c, asked, c.admin("team"), "web-1.paris")
 	c.stop()
 	auditedStreams(t, audited)
 }
 
 // refusesConnect: an admission policy of the space is asked about CONNECT.
-func refusesConnect(t *testing.T, c *center, asked *askedSites) {
+func refusesConnect(t *testing.T, c *center, asked *askedSites, as *rest.Config, pod string) {
 	api := clients(t, c.admin("team")).AdmissionregistrationV1()
 	connect := admissionv1.NamedRuleWithOperations{RuleWithOperations: admissionv1.RuleWithOperations{
 		Operations: []admissionv1.OperationType{admissionv1.Connect},
@@ -236,7 +236,7 @@ func refusesConnect(t *testing.T, c *center, asked *askedSites) {
 	must(t, err)
 	within(t, time.Minute, "the policy refuses", func() bool {
 		asked.last()
-		why := runs(t, c.admin("team"), http.MethodPost, "web-1.paris")
+		why := runs(t, as, http.MethodPost, pod)
 		return strings.Contains(why, "no databases") && asked.last() == ""
 	})
 }

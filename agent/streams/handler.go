@@ -125,7 +125,8 @@ func (h *Handler) answer(ctx context.Context, r *exchange.Request) (*http.Respon
 			return nil, missing(r)
 		}
 	}
-	if r.Resource != exchange.Services && !h.Pods.Placed(k, at.UID) {
+	// With a path it is for the targets below, which know it; a Backend without such refuses it.
+	if r.Resource != exchange.Services && len(r.Path) == 0 && !h.Pods.Placed(k, at.UID) {
 		return nil, missing(r)
 	}
 	return h.Backend.Answer(ctx, &at)

@@ -2,7 +2,6 @@ package streams
 
 import (
 	"context"
-	"fmt"
 	"net/http"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -19,11 +18,13 @@ type Children interface {
 	Call(ctx context.Context, r *exchange.Request) (*http.Response, error)
 }
 
-// Relay is the Backend of a relay: the Pod in its own space says which of its children has it. Of a
-// Service all may have Pods.
+// Relay is the Backend of a relay: the Pod in its own space says which of its children has it, or the
+// request names the targets below it. Of a Service all may have Pods.
 type Relay struct {
 	Client   func(space string) (*target.Client, error)
 	Children Children
+	// Owns reports whether an object of the relay's space with this UID was placed there by its parent.
+	Owns func(uid string) bool
 }
 
 // Answer implements Backend.
@@ -40,6 +41,9 @@ func (s *Relay) Answer(ctx context.Context, r *exchange.Request) (*http.Response
 		next.UID, next.Origin = "", r.UID
 		return s.Children.Call(ctx, &next)
 	}
+	if len(r.Path) > 0 {
+		return s.below(ctx, c, r)
+	}
 	live, err := c.Get(context.WithoutCancel(ctx), resourceOf(r), r.Namespace, r.Pod, false)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.Metadata.UID != r.UID:
@@ -51,19 +55,5 @@ func (s *Relay) Answer(ctx context.Context, r *exchange.Request) (*http.Response
 	if err != nil {
 		return nil, err
 	}
-	next := r.At(place)
-	if len(r.Path) > 0 {
-		if r.Path[0] != place.Target {
-			return nil, &exchange.Fault{Code: http.StatusForbidden, Reason: "Forbidden",
-				Message: fmt.Sprintf(
-					"pod %s/%s is below target %s of the relay, not below %s",
-					r.Namespace,
-					r.Pod,
-					place.Target,
-					r.Path[0],
-				)}
-		}
-		next.Path = r.Path[1:]
-	}
-	return s.Children.Do(ctx, place.Target, next)
+	return s.Children.Do(ctx, place.Target, r.At(place))
 }

@@ -60,6 +60,9 @@ func resourceOf(r *exchange.Request) target.Resource {
 
 // Answer implements Backend.
 func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+	if len(r.Path) > 0 {
+		return nil, missing(r) // this site has no targets
+	}
 	c, err := s.Client(r.Space)
 	if err != nil {
 		return nil, unreachable(err)

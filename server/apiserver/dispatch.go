@@ -50,6 +50,10 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			audit.AddAuditAnnotation(r.Context(), auditlog.Path, site)
 		}
 		if view.Takes(r.URL.Path) {
+			if into, ok := view.IntoPod(r); ok && d.reaches {
+				native.ServeHTTP(w, into)
+				return
+			}
 			d.view.ServeHTTP(w, r)
 			return
 		}

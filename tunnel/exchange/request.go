@@ -57,8 +57,9 @@ type Request struct {
 	// User and Groups are who asks, for the receiver's audit log alone.
 	User   string
 	Groups []string
-	// Path are the names of the targets that the sender expects below the receiver; it may be
-	// empty.
+	// Path are the names of the targets to go through below the receiver. With one, a Pod and its UID
+	// are those at the last target, and no tier above has to know it. Without one a relay looks the Pod
+	// up in its own space.
 	Path []string
 	// Timeout is how long the sender waits for the answer, 0 without an end.
 	Timeout time.Duration
@@ -118,6 +119,8 @@ func (r *Request) Check() error {
 		return fmt.Errorf("%w: path %.80q", ErrRequest, strings.Join(r.Path, "/"))
 	case len(r.Groups) > maxGroups:
 		return fmt.Errorf("%w: more than %d groups", ErrRequest, maxGroups)
+	case len(r.Path) > 0 && (r.Origin != "" || !r.Verb.ofPath()):
+		return fmt.Errorf("%w: %s with a path", ErrRequest, r.Verb)
 	case r.Timeout < 0:
 		return fmt.Errorf("%w: a timeout below zero", ErrRequest)
 	}

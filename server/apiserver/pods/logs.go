@@ -18,9 +18,13 @@ import (
 	"k8s.io/apiserver/pkg/audit"
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/apis/core/validation"
+	podreg "k8s.io/kubernetes/pkg/registry/core/pod"
 	podrest "k8s.io/kubernetes/pkg/registry/core/pod/rest"
+	"k8s.io/utils/ptr"
 
 	auditlog "skerry.dev/skerry/server/apiserver/audit"
+	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
 	"skerry.dev/skerry/tunnel/exchange"
 )
@@ -37,10 +41,10 @@ func (p *podLogs) Get(
 	name string,
 	options runtime.Object,
 ) (runtime.Object, error) {
-	if _, err := p.LogREST.Get(ctx, name, options); err != nil && !errors.Is(err, errAtSite) {
+	o := options.(*api.PodLogOptions)
+	if err := p.check(ctx, name, o); err != nil && !errors.Is(err, errAtSite) {
 		return nil, unlessGone(err)
 	}
-	o := options.(*api.PodLogOptions)
 	if o.InsecureSkipTLSVerifyBackend {
 		return nil, apierrors.NewBadRequest(
 			"insecureSkipTLSVerifyBackend is the site's to say: its own cluster checks who its kubelets are",
@@ -51,6 +55,22 @@ func (p *podLogs) Get(
 		return nil, retryLater(ctx, err)
 	}
 	return &siteLog{at: p.at, target: target, request: r}, nil
+}
+
+// check is upstream's check of options, Pod and container.
+func (p *podLogs) check(ctx context.Context, name string, o *api.PodLogOptions) error {
+	if request.WayOf(ctx) == nil {
+		_, err := p.LogREST.Get(ctx, name, o)
+		return err
+	}
+	if o.Stream == nil {
+		o.Stream = ptr.To(api.LogStreamAll)
+	}
+	if errs := validation.ValidatePodLogOptions(o, true); len(errs) > 0 {
+		return apierrors.NewInvalid(api.Kind("PodLogOptions"), name, errs)
+	}
+	_, _, err := podreg.LogLocation(ctx, p.at.objects, NoKubelets{}, name, o)
+	return err
 }
 
 func logQuery(o *api.PodLogOptions) url.Values {

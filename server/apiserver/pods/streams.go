@@ -48,8 +48,9 @@ func Add(m map[string]rest.Storage, pods podstore.PodStorage, sites Sites, endin
 	if sites == nil {
 		return
 	}
-	s := siteObjects{sites: sites, objects: pods.Pod, kind: api.Resource("pods")}
-	running := runningPods{pods.Pod}
+	here := herePods{pods.Pod, sites}
+	s := siteObjects{sites: sites, objects: here, kind: api.Resource("pods")}
+	running := runningPods{here}
 	pods.Exec.Store, pods.Attach.Store, pods.PortForward.Store = running, running, running
 	m["pods"] = &podWrites{pods.Pod, siteWrites{pods.Pod, s}}
 	m["pods/status"] = &podStatuses{statuses: m["pods/status"].(statuses), at: s}
@@ -105,6 +106,9 @@ func (s siteObjects) requestFor(
 	r = (&exchange.Request{
 		Space: request.Space(ctx), Namespace: o.GetNamespace(), Resource: s.resource, Verb: v, Query: query,
 	}).At(place)
+	if way := request.WayOf(ctx); way != nil {
+		r.Path = way.Targets[1:]
+	}
 	if u, ok := apirequest.UserFrom(ctx); ok {
 		r.Identify(u.GetName(), u.GetGroups())
 	}

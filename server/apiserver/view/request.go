@@ -64,7 +64,7 @@ func object(r *exchange.Request, options url.Values, info *apirequest.RequestInf
 		return refuse(
 			http.StatusForbidden,
 			"Forbidden",
-			"the view of a site has objects, and not their subresources; logs and exec are the space's own",
+			"the view of a site has objects, and of their subresources those of pods: log, exec, attach and portforward",
 		)
 	case info.Resource == "secrets":
 		return refuse(
