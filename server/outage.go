@@ -3,6 +3,7 @@ package server
 import (
 	"time"
 
+	"skerry.dev/skerry/server/desired"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -20,6 +21,12 @@ func (s *Server) stale(k store.Key) string {
 		return of.Message()
 	}
 	return ""
+}
+
+// elsewhere says to who lists Pods of a namespace, or of a whole space where that is empty, which are
+// not among them because they run at too many targets; it is empty where there are none.
+func (s *Server) elsewhere(space, namespace string) string {
+	return placement.Elsewhere(space, desired.Unmirrored(s.delivery.State, space, namespace))
 }
 
 // unreachable returns since when the first of some targets has not been heard of, the zero time

@@ -317,7 +317,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Spaces:       set, Outbound: webhooks,
 		Place:                s.place,
 		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
-		Used: s.defaults.Use, Stale: s.stale, Unreachable: s.unreachable, Sites: s.sites, RTT: s.sessions.RTT,
+		Used: s.defaults.Use, Stale: s.stale, Elsewhere: s.elsewhere, Unreachable: s.unreachable, Sites: s.sites, RTT: s.sessions.RTT,
 		WebhookMetrics: s.webhooks(),
 		Reviewer:       s.delivery, Parts: s.delivery.Parts, NoSuchTarget: s.delivery.NoSuchTarget,
 		PodAPI: s.delivery.PodAPI, Target: s.delivery.UIDOf, Customizers: s.delivery.Customizers,

@@ -159,6 +159,7 @@ func (s *Server) build() error {
 			Center: inventory.Center{URL: s.config.ExternalURL, Bundle: s.config.Bundle}},
 		used:    s.config.Used,
 		stale:   s.config.Stale,
+		aside:   s.config.Elsewhere,
 		reaches: s.config.Sites != nil,
 		log:     s.config.Log,
 	}

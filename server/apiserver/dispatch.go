@@ -35,6 +35,7 @@ type dispatch struct {
 	issuer   http.Handler
 	used     func(ctx context.Context, space string) error
 	stale    func(key store.Key) string
+	aside    func(space, namespace string) string
 	view     http.Handler // of what spaces have at sites
 	reviews  *reviews
 	// inventory shows the sites of a space, and what its Placements have decided.
@@ -68,6 +69,7 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 		}
 		d.makeDefaults(r)
 		d.warnStale(r)
+		d.warnElsewhere(r)
 		r = followed(r)
 		if r.Method == http.MethodPatch && strings.HasPrefix(r.Header.Get("Content-Type"), "application/apply-patch+") {
 			r = r.WithContext(request.WithApply(r.Context()))
@@ -170,6 +172,18 @@ func (d *dispatch) warnStale(r *http.Request) {
 		k.Namespace = "" // which a request's information has, too
 	}
 	if text := d.stale(k); text != "" {
+		warning.AddWarning(r.Context(), "", text)
+	}
+}
+
+// warnElsewhere warns who lists Pods of those that are not in the space.
+func (d *dispatch) warnElsewhere(r *http.Request) {
+	info, ok := apirequest.RequestInfoFrom(r.Context())
+	if !ok || d.aside == nil || !info.IsResourceRequest || info.Verb != "list" || info.APIGroup != "" ||
+		info.Resource != "pods" || info.Name != "" || request.FromCenter(r.Context()) {
+		return
+	}
+	if text := d.aside(request.Space(r.Context()), info.Namespace); text != "" {
 		warning.AddWarning(r.Context(), "", text)
 	}
 }

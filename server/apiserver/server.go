@@ -100,6 +100,9 @@ type Config struct {
 	// Stale says why what is shown of an object is old, from memory; it is empty where it is not.
 	// Who reads such an object by its name is warned. Nil warns nobody.
 	Stale func(key store.Key) string
+	// Elsewhere says which Pods a list of a namespace, or of a whole space where that is empty, does not
+	// show, and where they are; it is empty where it shows all. Who lists Pods is warned. Nil warns nobody.
+	Elsewhere func(space, namespace string) string
 	// Unreachable returns since when the first of some targets has not been heard of, the zero time
 	// when all are. Nil knows of none.
 	Unreachable func(targets []string) time.Time

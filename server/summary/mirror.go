@@ -9,13 +9,14 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
 // mirrorTargets is the number of targets up to which the Pods of a placed object are readable in
 // the space.
-const mirrorTargets = 10
+const mirrorTargets = placement.MostMirrored
 
 // Annotations of mirrored Pods. What reaches into a Pod reads its name and its UID, too
 // (tunnel/exchange).

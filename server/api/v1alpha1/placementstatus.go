@@ -88,9 +88,10 @@ const (
 type StatusPolicy struct {
 	// Associated says whether the Pods, ReplicaSets, Jobs and ControllerRevisions of the objects, and
 	// the targets' Warnings about them, come back. Auto: targets report them, and the space shows those
-	// of an object that is on 10 targets at most. None: targets do not report them, which saves a
-	// metered link most of what statuses cost; logs, exec and StatusCollectors find no Pods then. The
-	// statuses of the objects themselves, claims and addresses come back in any case.
+	// of an object that is on 10 targets at most; those of more are shown live, by skerry space use SPACE
+	// --at TARGET. None: targets do not report them, which saves a metered link most of what statuses
+	// cost; logs, exec and StatusCollectors find no Pods then. The statuses of the objects themselves,
+	// claims and addresses come back in any case.
 	// +kubebuilder:default=Auto
 	// +optional
 	Associated Associated `json:"associated,omitempty"`
