@@ -5,6 +5,7 @@ import (
 
 	"skerry.dev/skerry/server/desired"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/summary"
 	"skerry.dev/skerry/store"
 )
 
@@ -27,6 +28,19 @@ func (s *Server) stale(k store.Key) string {
 // not among them because they run at too many targets; it is empty where there are none.
 func (s *Server) elsewhere(space, namespace string) string {
 	return placement.Elsewhere(space, desired.Unmirrored(s.delivery.State, space, namespace))
+}
+
+// departed says to who reads a Pod that the space does not have where it has gone, or where those of
+// its namespace are that the space does not show; it is empty where nothing is known of it.
+func (s *Server) departed(pod store.Key) string {
+	if was, known := summary.DepartedPod(s.summary, pod); known {
+		at, placed := s.delivery.Located(was.Owner)
+		if len(at.Targets) > placement.MostMirrored {
+			return placement.Elsewhere(pod.Space, []placement.Located{at})
+		}
+		return was.Message(at, placed)
+	}
+	return s.elsewhere(pod.Space, pod.Namespace)
 }
 
 // unreachable returns since when the first of some targets has not been heard of, the zero time

@@ -56,6 +56,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/top"
 	"skerry.dev/skerry/server/apiserver/view"
 	"skerry.dev/skerry/server/apiserver/wellknown"
+	"skerry.dev/skerry/store"
 )
 
 // parts are those of the server that can only be filled in once the storages exist.
@@ -69,6 +70,7 @@ type parts struct {
 	eventTTL  time.Duration
 	quotas    *quota.Plugin
 	sites     pods.Sites
+	departed  func(store.Key) string
 	named     admission.NamedDeletions
 	backends  *backends.Finder
 }
@@ -114,6 +116,7 @@ func (s *Server) build() error {
 		quotas:    charged,
 		backends:  &backends.Finder{Unreachable: s.config.Unreachable},
 		sites:     s.config.Sites,
+		departed:  s.config.Departed,
 		named:     admission.NamedDeletions{Store: s.config.Store.Client(), Log: s.config.Log},
 		eventTTL:  cmp.Or(s.config.EventTTL, eventTTL),
 	}

@@ -20,6 +20,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/authn"
 	"skerry.dev/skerry/server/apiserver/kinds"
 	"skerry.dev/skerry/server/apiserver/pods"
+	"skerry.dev/skerry/store"
 )
 
 // coreGroup is the core group without what needs nodes: upstream's generic part (namespaces,
@@ -29,6 +30,8 @@ type coreGroup struct {
 	authz   authorizer.Authorizer
 	sites   pods.Sites
 	named   pods.Endings
+	// departed says where a Pod has gone that is not in its space.
+	departed func(store.Key) string
 }
 
 func (g *coreGroup) GroupName() string { return g.generic.GroupName() }
@@ -61,7 +64,7 @@ func (g *coreGroup) workloads(m map[string]rest.Storage, og generic.RESTOptionsG
 	}
 	kinds.MirrorPods(podStorage)
 	m["pods"], m["pods/status"] = podStorage.Pod, kinds.NewReportedStatus(podStorage.Pod.Store, podreg.StatusStrategy)
-	pods.Add(m, podStorage, g.sites, g.named)
+	pods.Add(m, podStorage, g.sites, g.named, g.departed)
 	templates, err := podtemplatestore.NewREST(og)
 	if err != nil {
 		return err

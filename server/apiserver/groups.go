@@ -97,7 +97,7 @@ func providers(
 		ServiceAccountIssuer:        p.tokens,
 		ServiceAccountMaxExpiration: authn.LongestPersonToken,
 		APIAudiences:                authenticator.Audiences{authn.Audience},
-	}, authz: authz, sites: p.sites, named: p.named}
+	}, authz: authz, sites: p.sites, named: p.named, departed: p.departed}
 	return []kinds.Group{
 		core,
 		pods.Born{Group: kinds.Mirroring{Group: appsrest.StorageProvider{}}, Sites: p.sites},

@@ -103,6 +103,9 @@ type Config struct {
 	// Elsewhere says which Pods a list of a namespace, or of a whole space where that is empty, does not
 	// show, and where they are; it is empty where it shows all. Who lists Pods is warned. Nil warns nobody.
 	Elsewhere func(space, namespace string) string
+	// Departed says of a Pod that is not in its space where it has gone, from memory; it is empty where
+	// nobody knows. Who asks for it is told. Nil knows nothing.
+	Departed func(pod store.Key) string
 	// Unreachable returns since when the first of some targets has not been heard of, the zero time
 	// when all are. Nil knows of none.
 	Unreachable func(targets []string) time.Time

@@ -85,6 +85,7 @@ func (s *Summary) observeMirrorLocked(w store.Write) bool {
 	}
 	m.objects[w.Key.Name] = mirrorOf(meta, target, hash)
 	s.names[w.Key] = k
+	s.departed.forget(w.Key)
 	if !joined(k) {
 		m.targets[target]++
 	}
@@ -127,6 +128,7 @@ func (s *Summary) unmirrorLocked(k store.Key) {
 	if rk, ok := s.names[k]; ok {
 		delete(s.names, k)
 		if m := s.mirrors[rk]; m != nil {
+			s.departed.add(k, m.owner, m.objects[k.Name].target)
 			delete(m.objects, k.Name)
 		}
 		s.wakeBelowLocked(rk)

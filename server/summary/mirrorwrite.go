@@ -32,6 +32,7 @@ func (s *Summary) removeMirror(ctx context.Context, k store.Key, name string, o 
 	defer s.mu.Unlock()
 	if m := s.mirrors[k]; m != nil && m.objects[name].uid == o.uid && !m.objects[name].held {
 		delete(m.objects, name)
+		s.departed.add(pk, m.owner, o.target)
 		s.wakeBelowLocked(k)
 		delete(s.names, pk)
 		delete(s.shown, pk)

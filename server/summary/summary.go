@@ -43,6 +43,7 @@ type Summary struct {
 	// autoscaled is what was last written, or found equal, of workloads with an autoscaler.
 	autoscaled map[store.Key]autoscaled
 
+	departed       departed // Pods that have gone from spaces
 	unsent         unsent
 	leaving        *leaving
 	reportedEvents reportedEvents

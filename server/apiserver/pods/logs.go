@@ -24,7 +24,6 @@ import (
 	"k8s.io/utils/ptr"
 
 	auditlog "skerry.dev/skerry/server/apiserver/audit"
-	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
 	"skerry.dev/skerry/tunnel/exchange"
 )
@@ -34,8 +33,7 @@ type podLogs struct {
 	at siteObjects
 }
 
-// Get implements rest.GetterWithOptions. Upstream checks the options; it takes a Pod whose node is
-// not known here for one that has no log yet.
+// Get implements rest.GetterWithOptions.
 func (p *podLogs) Get(
 	ctx context.Context,
 	name string,
@@ -57,12 +55,9 @@ func (p *podLogs) Get(
 	return &siteLog{at: p.at, target: target, request: r}, nil
 }
 
-// check is upstream's check of options, Pod and container.
+// check is upstream's check of options, Pod and container. Upstream takes a Pod whose node is not known
+// here for one that has no log yet.
 func (p *podLogs) check(ctx context.Context, name string, o *api.PodLogOptions) error {
-	if request.WayOf(ctx) == nil {
-		_, err := p.LogREST.Get(ctx, name, o)
-		return err
-	}
 	if o.Stream == nil {
 		o.Stream = ptr.To(api.LogStreamAll)
 	}

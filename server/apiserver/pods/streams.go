@@ -23,6 +23,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/response"
+	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
@@ -43,12 +44,14 @@ type Sites interface {
 }
 
 // Add serves the subresources that reach into a Pod: upstream's own storages, up to the
-// point at which they would ask a kubelet.
-func Add(m map[string]rest.Storage, pods podstore.PodStorage, sites Sites, endings Endings) {
+// point at which they would ask a kubelet. Departed says of a Pod that is not in its space where it has
+// gone, empty where nobody knows; nil says nothing.
+func Add(m map[string]rest.Storage, pods podstore.PodStorage, sites Sites, endings Endings,
+	departed func(pod store.Key) string) {
 	if sites == nil {
 		return
 	}
-	here := herePods{pods.Pod, sites}
+	here := herePods{pods.Pod, sites, departed}
 	s := siteObjects{sites: sites, objects: here, kind: api.Resource("pods")}
 	running := runningPods{here}
 	pods.Exec.Store, pods.Attach.Store, pods.PortForward.Store = running, running, running

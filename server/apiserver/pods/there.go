@@ -2,11 +2,13 @@ package pods
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -15,6 +17,7 @@ import (
 	podreg "k8s.io/kubernetes/pkg/registry/core/pod"
 
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
@@ -22,20 +25,44 @@ import (
 // its cluster has them now: the space does not mirror the Pods of what is at many sites.
 type herePods struct {
 	podreg.ResourceGetter
-	sites Sites
+	sites    Sites
+	departed func(pod store.Key) string
 }
 
 // Get implements podreg.ResourceGetter.
 func (p herePods) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
 	way := request.WayOf(ctx)
 	if way == nil {
-		return p.ResourceGetter.Get(ctx, name, o)
+		obj, err := p.ResourceGetter.Get(ctx, name, o)
+		if apierrors.IsNotFound(err) && p.departed != nil && !request.FromCenter(ctx) {
+			err = p.where(ctx, name, err)
+		}
+		return obj, err
 	}
 	way.Once.Do(func() { way.Object, way.Err = p.there(ctx, way.Targets, name) })
 	if way.Err != nil {
 		return nil, way.Err
 	}
 	return way.Object.(*api.Pod), nil
+}
+
+// Get implements rest.Getter.
+func (p *podWrites) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
+	return p.objects.Get(ctx, name, o)
+}
+
+// where adds to the error about a Pod that is not in the space where it has gone.
+func (p herePods) where(ctx context.Context, name string, err error) error {
+	said := p.departed(store.Key{
+		Space: request.Space(ctx), Resource: "pods", Namespace: apirequest.NamespaceValue(ctx), Name: name,
+	})
+	var status *apierrors.StatusError
+	if said == "" || !errors.As(err, &status) {
+		return err
+	}
+	told := *status
+	told.ErrStatus.Message += ": " + said
+	return &told
 }
 
 // there asks a site for a Pod, and notes at it where it is, as the Pods of the space have it.
