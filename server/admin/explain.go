@@ -287,6 +287,8 @@ func whyText(t v1alpha1.ReviewedTarget) string {
 			text += " (what is there stays)"
 		}
 		parts = append(parts, text)
+	} else if t.Message != "" {
+		parts = append(parts, t.Message)
 	}
 	if t.Replicas != nil {
 		parts = append(parts, fmt.Sprintf("has %d of the replicas", *t.Replicas))

@@ -21,7 +21,7 @@ func TestAReviewIsPrintedForPeople(t *testing.T) {
 			Decision:  []string{"eu-1"}, Wanted: []string{"us-1"}, Since: &since, WaitsFor: "us-1",
 			Targets: []v1alpha1.ReviewedTarget{
 				{Name: "eu-2", Filter: "CEL", Message: "too small"},
-				{Name: "us-1", Chosen: true, Score: 7500, WaitsFor: "not applied yet"},
+				{Name: "us-1", Chosen: true, Score: 7500, Message: "it refuses some", WaitsFor: "not applied yet"},
 				{Name: "us-2", Chosen: true, InUse: true, Filter: "NoScheduleTaint", Message: "tainted"},
 			},
 			Cut: 3,
@@ -45,7 +45,7 @@ Waits for   us-1
 
 TARGET   IN USE   CHOSEN   SCORE   WHY
 eu-2     no       no       0       CEL: too small
-us-1     no       yes      7       waits: not applied yet
+us-1     no       yes      7       it refuses some; waits: not applied yet
 us-2     yes      yes      0       NoScheduleTaint: tainted (what is there stays)
 and 3 more targets
 

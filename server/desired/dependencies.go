@@ -25,10 +25,10 @@ func (s *step) connect(o *catalog.Object, r reading) []*catalog.Object {
 			d.catalog.Forget(dep)
 		}
 	}
-	if r.replicas != 0 || r.requests != (placement.Requests{}) || r.templates || r.account.Name != "" || o.Work != nil {
+	if r.security != placement.NeedsNothing || r.replicas != 0 || r.requests != (placement.Requests{}) || r.templates || r.account.Name != "" || o.Work != nil {
 		w := o.NeedWork()
 		w.Replicas, w.Templates, w.Account, w.Said = r.replicas, r.templates, r.account, r.podAPISaid
-		w.Requests = r.requests
+		w.Requests, w.Security = r.requests, r.security
 	}
 	return touched
 }
@@ -46,7 +46,7 @@ func (s *step) disconnect(o *catalog.Object) []*catalog.Object {
 	o.Work.Names = nil
 	if !o.Present {
 		o.Work.Replicas, o.Work.Templates, o.Work.Account = 0, false, placement.PodAccount{}
-		o.Work.Requests = placement.Requests{}
+		o.Work.Requests, o.Work.Security = placement.Requests{}, placement.NeedsNothing
 	}
 	o.DropWork()
 	return names

@@ -170,6 +170,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 		n = d.catalog.NamespaceOf(d.catalog.SpaceOf(w.Key.Space), w.Key.Namespace)
 		o = d.catalog.Place(n, k, w.Key.Name)
 	}
+	r.security = securityNeed(o, w, r)
 	d.catalog.Asked.Outlived(w.Key, r.uid)
 	labelled := !o.Present || o.Labels != r.labels
 	o.Present, o.Epoch, o.UID, o.Revision, o.Generation = true, d.catalog.Epoch, r.uid, w.Revision, r.generation

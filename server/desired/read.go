@@ -37,6 +37,7 @@ type reading struct {
 	replicas   int64
 	requests   placement.Requests
 	templates  bool
+	security   placement.SecurityNeed
 	account    placement.PodAccount
 	podAPISaid string
 	hook       *catalog.HookMark
@@ -45,6 +46,14 @@ type reading struct {
 	runs       bool
 	pods       catalog.LabelText
 	reach      placement.Reach
+}
+
+// securityNeed is what the Pods of an object need, which is known of one whose spec is as it was.
+func securityNeed(o *catalog.Object, w store.Write, r reading) placement.SecurityNeed {
+	if o.Present && o.Work != nil && r.generation != 0 && o.Generation == r.generation {
+		return o.Work.Security
+	}
+	return placement.SecurityNeedOf(w.Key, w.Object)
 }
 
 func readObject(k store.Key, obj map[string]any) reading {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -75,13 +76,16 @@ func (c *candidate) verdict() Verdict {
 	if c.filter != "" {
 		v.Message = message(c.filter, c.detail)
 	}
+	if refuses := c.target.Refuses.text(); refuses != "" && (c.filter == "" || c.filter == FilterCount) {
+		v.Message = strings.TrimPrefix(v.Message+"; "+refuses, "; ")
+	}
 	return v
 }
 
 // Choose picks targets for a wish: it filters, scores and chooses. What is in current and still
 // fits is kept, also when it is disconnected or gets nothing new; the rest is filled with targets
-// that pass every filter: connected ones first, then those with the highest score, then those with
-// the fewest objects, then by name.
+// that pass every filter: connected ones first, then those with the highest score, then those that
+// refuse the Pods of the fewest workloads, then those with the fewest objects, then by name.
 func Choose(w Wish, world World, current []string) Choice {
 	c, _ := choose(w, world, current)
 	return c

@@ -156,18 +156,10 @@ func (f *Follower) Equal(g *Follower) bool {
 
 // PodLabels returns the labels of the pods of a workload. It is false for other kinds.
 func PodLabels(k store.Key, obj map[string]any) (map[string]any, bool) {
-	path, runs := podPaths[k.Group+"/"+k.Resource]
-	if !runs {
+	if !RunsPods(k) {
 		return nil, false
 	}
-	if len(path) == 0 {
-		return fields.Map(obj, "metadata", "labels"), true
-	}
-	at := fields.Map(obj, "spec")
-	for _, field := range path[:len(path)-1] {
-		at = fields.Map(at, field)
-	}
-	return fields.Map(at, "metadata", "labels"), true
+	return fields.Map(podMeta(k, obj), "labels"), true
 }
 
 // NamesKind reports whether a clause that selects an object lists its resource: it is about the kind then,

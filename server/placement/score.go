@@ -39,7 +39,8 @@ func (f *Facts) freeShare(name corev1.ResourceName) int64 {
 }
 
 // better orders targets that pass all filters: the connected before the others, those with sites before
-// relays without one, then by score, by how few objects they have, and by name.
+// relays without one, then by score, by how few workloads have Pods that they refuse, by how few objects
+// they have, and by name.
 func better(a, b *candidate) bool {
 	switch {
 	case a.target.Connected != b.target.Connected:
@@ -48,6 +49,8 @@ func better(a, b *candidate) bool {
 		return b.target.Empty
 	case a.score != b.score:
 		return a.score > b.score
+	case a.target.Refuses.Workloads != b.target.Refuses.Workloads:
+		return a.target.Refuses.Workloads < b.target.Refuses.Workloads
 	case a.target.Objects != b.target.Objects:
 		return a.target.Objects < b.target.Objects
 	default:

@@ -27,6 +27,9 @@ type Target struct {
 	Held bool
 	// Objects is how many objects are placed there.
 	Objects int
+	// Refuses are Pods of the unit that is decided about which the target will not take. It is no filter:
+	// of targets that are otherwise equal those come first that refuse less.
+	Refuses Refusal
 	Departure
 	Room
 	// Facts are what the target says of its cluster; nil while it has said nothing.
