@@ -226,35 +226,6 @@ func TestResumeAcknowledges(t *testing.T) {
 	})
 }
 
-// Reports go at once after a pause and are gathered when many come.
-func TestWindowAdapts(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		src, sink := newSource(store.NewIncarnation(), 0), storetest.NewMemory()
-		var batches atomic.Int64
-		sink.OnCommit = func(store.Batch) { batches.Add(1) }
-		s := connect(t, src.Feed, sink, delta.Up(delta.LAN), pipe.Options{})
-		time.Sleep(time.Minute)
-		batches.Store(0)
-		src.set(map[store.Key]string{key(1): body(1, 1)})
-		synctest.Wait()
-		if n := batches.Load(); n != 1 {
-			t.Fatalf("%d batches at once, want 1", n)
-		}
-		time.Sleep(time.Minute)
-		batches.Store(0)
-		for i := range 500 { // 50 a second
-			src.set(map[store.Key]string{key(i): body(i, 2)})
-			time.Sleep(20 * time.Millisecond)
-		}
-		time.Sleep(2 * time.Second)
-		if n := batches.Load(); n < 10 || n > 40 {
-			t.Errorf("%d batches for 500 changes in 10 s, want 10 to 40", n)
-		}
-		wantEqual(t, src, sink)
-		s.end()
-	})
-}
-
 // A connection that is cut anywhere, again and again, leaves the copy equal in the end.
 func TestCutAnywhere(t *testing.T) {
 	for seed := range uint64(30) {

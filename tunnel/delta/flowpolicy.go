@@ -10,8 +10,10 @@ import (
 
 // Window is the least time between two batches. It grows from Min to Max while there is much to
 // send, and shrinks when there is little. The first change after a pause waits for First, which may
-// be 0.
-type Window struct{ First, Min, Max time.Duration }
+// be 0. State is the least time between two batches of what is as urgent as a state, where that does
+// not wait for the window of all: somebody looks at the status of a placed object, and it is small. It is
+// 0 where everything shares the one window.
+type Window struct{ First, Min, Max, State time.Duration }
 
 // FlowPolicy limits how a sender may use the link at present.
 type FlowPolicy struct {
@@ -100,6 +102,9 @@ func (c Class) Up() FlowPolicy {
 			InFlightBytes: 32 << 10,
 		}
 	default:
-		return FlowPolicy{Window: Window{Min: 50 * time.Millisecond, Max: time.Second}, InFlightBytes: 256 << 10}
+		return FlowPolicy{
+			Window:        Window{Min: 50 * time.Millisecond, Max: time.Second, State: 60 * time.Millisecond},
+			InFlightBytes: 256 << 10,
+		}
 	}
 }

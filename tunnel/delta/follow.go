@@ -62,14 +62,14 @@ func (s *sender) follow(ctx context.Context) error {
 		terms := s.terms.now()
 		s.read(false)
 		after := s.retryBody()
-		due := s.backlog.next(terms.last())
+		due, wait := s.due(terms)
 		s.reportWaiting()
 		if len(due) == 0 && !(s.at.owes && s.backlog.len() == 0) {
 			s.turn = turn{}
 			s.callAfter(after)
 			return nil
 		}
-		if wait := s.pause(terms, due); wait > 0 || !s.inFlight.room(terms.InFlightBytes) {
+		if wait > 0 || !s.inFlight.room(terms.InFlightBytes) {
 			s.turn.waited = true
 			if after == 0 || wait > 0 && wait < after {
 				after = wait
@@ -81,17 +81,55 @@ func (s *sender) follow(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if s.turn.sent += n; len(s.backlog.next(terms.last())) == 0 {
-			s.pace.sent(terms.Window, time.Now(), s.turn.sent, s.turn.waited)
-			s.turn = turn{}
-		}
+		s.turn.sent += n
+		s.end(terms)
 	}
 }
 
-// turn is what is sent without a pause: how many entries, and whether they had to wait.
+// turn is what is sent without a pause: how many entries, and whether they had to wait. States says that
+// it has nothing less urgent than a state.
 type turn struct {
 	sent   int
 	waited bool
+	states bool
+}
+
+// end ends a turn that has sent all that it is for.
+func (s *sender) end(terms FlowPolicy) {
+	last := terms.last()
+	if s.turn.states {
+		last = min(last, store.PriorityState)
+	}
+	if len(s.backlog.next(last)) > 0 {
+		return
+	}
+	if s.statesAt = time.Now(); !s.turn.states {
+		s.pace.sent(terms.Window, s.statesAt, s.turn.sent, s.turn.waited)
+	}
+	s.turn = turn{}
+}
+
+// due returns what goes next, and how long it must wait: all by its window, or what is as urgent as a
+// state by its own. States do not go alone where all goes soon: one batch costs less than two.
+func (s *sender) due(terms FlowPolicy) ([]waiting, time.Duration) {
+	all := s.backlog.next(terms.last())
+	wait := s.pause(terms, all)
+	if terms.Window.State == 0 || !s.backlog.urgentFirst {
+		return all, wait
+	}
+	states := s.backlog.next(min(terms.last(), store.PriorityState))
+	if s.turn.sent > 0 {
+		if s.turn.states {
+			return states, 0
+		}
+		return all, 0
+	}
+	s.turn.states = false
+	if len(states) == 0 || len(states) < len(all) && wait <= terms.Window.State {
+		return all, wait
+	}
+	s.turn.states = true
+	return states, max(0, s.statesAt.Add(terms.Window.State).Sub(time.Now()))
 }
 
 // pause returns how long what is due must wait for the window.

@@ -155,6 +155,7 @@ type sender struct {
 	tracer      Tracer  // nil: none
 	patches     bool    // the receiver takes them
 	pace        pace
+	statesAt    time.Time // of the last batch that had, or could have had, states
 	turn        turn
 	timer       *time.Timer // calls the job
 	backlog     backlog

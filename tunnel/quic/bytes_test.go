@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -48,7 +50,11 @@ func (o *objects) setAll(bodies map[store.Key][]byte) {
 		if o.report {
 			h = store.HashReport(1, body)
 		}
-		changes = append(changes, store.Change{Key: k, Hash: h, Generation: 1})
+		change := store.Change{Key: k, Hash: h, Generation: 1}
+		if o.report && k.Resource != "deployments" { // as agents do
+			change.Priority = store.PriorityAssociated
+		}
+		changes = append(changes, change)
 	}
 	o.revision++
 	o.Apply(o.revision, changes...)
@@ -231,8 +237,12 @@ func changesCost(t *testing.T, w *world) {
 	desired, reported := newObjects(false), newObjects(true)
 	copied, inbox := storetest.NewMemory(), storetest.NewMemory()
 	var crossed atomic.Int64
+	var late latencies
 	for _, sink := range []*storetest.Memory{copied, inbox} {
-		sink.OnCommit = func(b store.Batch) { crossed.Add(int64(len(b.Entries))) }
+		sink.OnCommit = func(b store.Batch) {
+			crossed.Add(int64(len(b.Entries)))
+			late.arrived(b)
+		}
 	}
 	served := make(chan error, 2)
 	ctx, cancel := context.WithCancel(w.ctx)
@@ -317,6 +327,16 @@ func changesCost(t *testing.T, w *world) {
 			}
 		}
 	})
+	count("the same with the status of its Deployment, 200 updates", 70, 200, reported, inbox, func() {
+		for i := range 50 {
+			for step := range 3 {
+				reported.set(podKey(400+i), podReport(400+i, step))
+				time.Sleep(7 * time.Millisecond)
+			}
+			k, body := gaugeReport(0, i)
+			reported.set(k, body)
+		}
+	})
 	count("50 status updates a second, 250 updates of 50 pods", 25, 250, reported, inbox, func() {
 		for n := range 250 {
 			i := 100 + n%50
@@ -330,9 +350,83 @@ func changesCost(t *testing.T, w *world) {
 			time.Sleep(20 * time.Millisecond)
 		}
 	})
+	count("50 statuses of placed objects a second, 250 of 25", 60, 250, reported, inbox, func() {
+		for n := range 250 {
+			k, body := gaugeReport(n%25, n)
+			late.set(k)
+			reported.set(k, body)
+			time.Sleep(time.Duration(15+n*7%11) * time.Millisecond)
+		}
+	})
+	late.within(t, 35*time.Millisecond, 75*time.Millisecond)
+	count("the same while 50 pods change as often", 40, 500, reported, inbox, func() {
+		for n := range 250 {
+			k, body := gaugeReport(n%25, 1000+n)
+			late.set(k)
+			reported.set(k, body)
+			i := 100 + n%50
+			reported.set(podKey(i), podReport(i, 1+(n/50)%2))
+			time.Sleep(time.Duration(15+n*7%11) * time.Millisecond)
+		}
+	})
+	late.within(t, 35*time.Millisecond, 75*time.Millisecond)
 	cancel()
 	<-served
 	<-served
+}
+
+// gaugeReport is the status of a placed object, of which a number changes.
+func gaugeReport(i, value int) (store.Key, []byte) {
+	k := store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "shop", Name: fmt.Sprint("gauge-", i)}
+	b, err := json.Marshal(store.Report{OriginUID: fmt.Sprintf("9b2f7a40-1111-4222-a333-1234567%05d", i),
+		Status: fmt.Appendf(nil, `{"value":"v%d"}`, value), At: 1764000000000 + int64(value*20)})
+	if err != nil {
+		panic(err)
+	}
+	return k, b
+}
+
+// latencies are from when reports are set to when they are at the parent.
+type latencies struct {
+	mu   sync.Mutex
+	at   map[store.Key]time.Time
+	took []time.Duration
+}
+
+func (l *latencies) set(k store.Key) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.at == nil {
+		l.at = map[store.Key]time.Time{}
+	}
+	if _, waits := l.at[k]; !waits {
+		l.at[k] = time.Now()
+	}
+}
+
+func (l *latencies) arrived(b store.Batch) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range b.Entries {
+		if at, waits := l.at[e.Key]; waits {
+			l.took = append(l.took, time.Since(at))
+			delete(l.at, e.Key)
+		}
+	}
+}
+
+// within checks how long half and nine tenths of the reports took, and begins anew.
+func (l *latencies) within(t *testing.T, half, most time.Duration) {
+	t.Helper()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	slices.Sort(l.took)
+	p50, p90 := l.took[len(l.took)/2], l.took[len(l.took)*9/10]
+	t.Logf("half within %s, nine tenths within %s", p50, p90)
+	if p50 > half || p90 > most {
+		t.Errorf("half took %s, nine tenths %s; goals %s and %s", p50, p90, half, most)
+	}
+	l.took = nil
 }
 
 // settle waits until nothing has crossed for a while.
