@@ -3,6 +3,7 @@ package apply
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -41,6 +42,11 @@ const (
 // be about to bring: after about ten seconds.
 const onItsWay = 8
 
+// needNotTravel is the way out for a definition that a site refuses: most are of operators that run in
+// the space, and nobody at the site looks at their objects.
+const needNotTravel = "if only controllers of the space act on its objects, it need not come to sites: " +
+	"kubectl annotate crd NAME skerry.dev/placement=None"
+
 // classify turns an error into a failure. Refusals are reported at once; what may pass by itself,
 // after some tries.
 func classify(err error) failure {
@@ -56,6 +62,9 @@ func classify(err error) failure {
 	var ruled *ruleError
 	passing := failure{patience: 3, base: soon, limit: soonLimit}
 	refusal := failure{base: slow, limit: slowLimit}
+	if errors.As(err, &site) && site.Reason == policy.ReasonDefinition {
+		err = fmt.Errorf("%w; %s", err, needNotTravel)
+	}
 	switch {
 	case errors.As(err, &variety):
 		return refusal.says(variety.Reason(), err)

@@ -60,6 +60,14 @@ func TestClassify(t *testing.T) {
 			t.Errorf("%v: %+v", c.err, f)
 		}
 	}
+	for reason, told := range map[string]bool{policy.ReasonDefinition: true, policy.ReasonKind: false} {
+		refused := fmt.Errorf("apply: %w", &policy.Refusal{Reason: reason, Message: "the site denies it"})
+		said := classify(refused).report.Message
+		if !strings.Contains(said, "the site denies it") ||
+			strings.Contains(said, "kubectl annotate crd NAME skerry.dev/placement=None") != told {
+			t.Errorf("%s: %q", reason, said)
+		}
+	}
 	if f := classify(&deletingError{}); !f.quiet {
 		t.Error("an ordinary deletion is reported as a failure")
 	}
