@@ -25,7 +25,8 @@ func (s *step) connect(o *catalog.Object, r reading) []*catalog.Object {
 			d.catalog.Forget(dep)
 		}
 	}
-	if r.security != placement.NeedsNothing || r.replicas != 0 || r.requests != (placement.Requests{}) || r.templates || r.account.Name != "" || o.Work != nil {
+	if r.security != placement.NeedsNothing || r.replicas != 0 ||
+		r.requests != (placement.Requests{}) || r.templates || r.account.Name != "" || o.Work != nil {
 		w := o.NeedWork()
 		w.Replicas, w.Templates, w.Account, w.Said = r.replicas, r.templates, r.account, r.podAPISaid
 		w.Requests, w.Security = r.requests, r.security
