@@ -108,32 +108,10 @@ func (c *Catalog) WorldOf(g *Group) placement.World {
 	w := c.World(g.Space)
 	w.Needs = c.needs(g)
 	c.relate(&w, g)
-	c.refusals(&w, g)
+	if levelsDiffer(c, &w, g.Space.Name) {
+		Refusals(c, &w, g)
+	}
 	return w
-}
-
-// refusals fills in which targets refuse Pods of a group. The lock must be held.
-func (c *Catalog) refusals(w *placement.World, g *Group) {
-	told := false
-	for i := range w.Targets {
-		t := &w.Targets[i]
-		t.Refuses.Level = c.Targets[t.Name].PodSecurity(g.Space.Name)
-		told = told || t.Refuses.Level != ""
-	}
-	if !told {
-		return
-	}
-	var needs placement.SecurityNeeds
-	g.Members(func(o *Object) bool {
-		if o.Work != nil {
-			needs[o.Work.Security]++
-		}
-		return true
-	})
-	for i := range w.Targets {
-		refuses := &w.Targets[i].Refuses
-		refuses.Workloads = needs.Refused(refuses.Level)
-	}
 }
 
 // relate fills in where the other Placements of a space are, if that matters to any of them.

@@ -66,6 +66,7 @@ func (d *Delivery) reviewed(space string, q v1alpha1.PlacementReviewSpec) (*revi
 		on = d.catalog.Sets.Union(on, o.On)
 	}
 	world := d.catalog.WorldOf(g)
+	catalog.Refusals(d.catalog, &world, g)
 	if err := unknownTargets(world, q.Without); err != nil {
 		return nil, err
 	}
