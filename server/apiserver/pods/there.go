@@ -32,7 +32,7 @@ type herePods struct {
 // Get implements podreg.ResourceGetter.
 func (p herePods) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
 	way := request.WayOf(ctx)
-	if way == nil {
+	if info, ok := apirequest.RequestInfoFrom(ctx); way == nil || !ok || info.Name != name {
 		obj, err := p.ResourceGetter.Get(ctx, name, o)
 		if apierrors.IsNotFound(err) && p.departed != nil && !request.FromCenter(ctx) {
 			err = p.where(ctx, name, err)

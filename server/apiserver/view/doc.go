@@ -10,4 +10,7 @@
 //  2. [Handler] makes a request of what was resolved, never of the client's path, and sends it to
 //     the first target. The site decides which namespaces are the space's.
 //  3. The answer is passed on as it comes, JSON alone.
+//
+// Logs, exec, attach and port-forward of a Pod are the space's own storages' ([IntoPod]), which read the
+// Pod at the site.
 package view
