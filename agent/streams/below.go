@@ -18,6 +18,11 @@ import (
 // the Pod: what it is part of is on too many targets. Its site judges it, by what the relay has
 // placed there. The relay itself judges that its parent has placed that, and not a user of the relay.
 func (s *Relay) below(ctx context.Context, c *target.Client, r *exchange.Request) (*http.Response, error) {
+	switch r.Verb {
+	case exchange.Log, exchange.Exec, exchange.Attach, exchange.PortForward:
+	default:
+		return nil, missing(r) // what writes is for Pods that each tier knows
+	}
 	next := *r
 	next.Path = r.Path[1:]
 	of := target.Owner{Kind: "Pod", Name: r.Pod, UID: r.UID}

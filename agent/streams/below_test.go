@@ -99,6 +99,25 @@ func TestBelowRelay(t *testing.T) {
 	}
 }
 
+// TestNothingIsWrittenByPath: a Pod that the relay does not know is not deleted by its path.
+func TestNothingIsWrittenByPath(t *testing.T) {
+	space := targettest.New(t)
+	space.Put("v1", "Namespace", "", "web", namespaceOf("web"))
+	space.Put("apps/v1", "Deployment", "web", "web", map[string]any{"metadata": map[string]any{"uid": "r-web"}})
+	clients := target.NewClients(target.Relay(func(string) *rest.Config { return space.Config() }))
+	t.Cleanup(clients.CloseIdle)
+	below := &targettest.Children{}
+	h := New(Config{Pods: noPod{}, Log: slog.New(slog.DiscardHandler),
+		Backend: &Relay{Client: clients.For, Children: below, Owns: func(string) bool { return true }}})
+	for _, verb := range []exchange.Verb{exchange.Delete, exchange.Evict} {
+		r := logOf("shop", "web", "web-1", "u-1")
+		r.Verb, r.Query, r.Path, r.SpaceUID = verb, nil, []string{"oslo"}, "s-shop"
+		if resp, body, err := ask(t, h, r); err != nil || resp.StatusCode != 404 || len(below.Opened()) > 0 {
+			t.Errorf("%s: %v, %v: %s", verb, resp, err, body)
+		}
+	}
+}
+
 // TestPathEndsAtSite: a site that is no relay has nothing below it.
 func TestPathEndsAtSite(t *testing.T) {
 	s := newSite(t)

@@ -119,8 +119,6 @@ func (r *Request) Check() error {
 		return fmt.Errorf("%w: path %.80q", ErrRequest, strings.Join(r.Path, "/"))
 	case len(r.Groups) > maxGroups:
 		return fmt.Errorf("%w: more than %d groups", ErrRequest, maxGroups)
-	case len(r.Path) > 0 && (r.Origin != "" || !r.Verb.ofPath()):
-		return fmt.Errorf("%w: %s with a path", ErrRequest, r.Verb)
 	case r.Timeout < 0:
 		return fmt.Errorf("%w: a timeout below zero", ErrRequest)
 	}

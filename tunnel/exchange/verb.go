@@ -136,12 +136,6 @@ func (v Verb) maxBody() int {
 // ofBorn reports whether the verb is also for what is born at a site beside Pods.
 func (v Verb) ofBorn() bool { return v == Delete || v == Change }
 
-// ofPath reports whether a request with this verb may name the targets below a relay: not
-// what writes, which is for Pods that each tier knows.
-func (v Verb) ofPath() bool {
-	return v == View || v == Log || v == Exec || v == Attach || v == PortForward
-}
-
 // Waits reports whether the answer may begin much later: a log that is followed begins with the
 // container's next line.
 func (v Verb) Waits() bool { return v == Log }
