@@ -168,7 +168,7 @@ func (s *Site) own(ctx context.Context, a *asked, name string) (here, error) {
 			http.StatusForbidden,
 			"Forbidden",
 			"namespace %s was there before space %s took it, and may hold what is not the space's: what the space has in "+
-				"it is shown in the space itself",
+				"it is shown in the space itself, Pods where their workload is on 10 targets at most",
 			name,
 			a.Space,
 		)
