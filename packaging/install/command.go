@@ -91,9 +91,9 @@ func Command(usage func(format string, args ...any) error) *cli.Command {
 		Name:  "no-start",
 		Usage: "only put everything in place, for the next boot: in an image, systemd need not run",
 	}
-	set := &cli.StringSliceFlag{
-		Name:  "set",
-		Usage: "KEY=VALUE for the service's file in /etc/skerry, as its flags are called; again for a list",
+	set := func() cli.Flag {
+		return &cli.GenericFlag{Name: "set", Value: &pairs{}, Usage: "KEY=VALUE for the service's file in " +
+			"/etc/skerry, as its flags are called; again, or with commas, for a list"}
 	}
 	parent := func(required bool) cli.Flag {
 		return &cli.StringSliceFlag{Name: "parent", Required: required, Usage: "https://HOST:PORT of the center to join"}
@@ -128,19 +128,19 @@ func Command(usage func(format string, args ...any) error) *cli.Command {
 			{
 				Name:   "center",
 				Usage:  "a center",
-				Flags:  []cli.Flag{listen, set, wait, dry},
+				Flags:  []cli.Flag{listen, set(), wait, dry},
 				Action: action("center"),
 			},
 			{
 				Name:   "relay",
 				Usage:  "a center that joins a parent",
-				Flags:  []cli.Flag{listen, parent(true), token, name, set, wait, dry},
+				Flags:  []cli.Flag{listen, parent(true), token, name, set(), wait, dry},
 				Action: action("center"),
 			},
 			{
 				Name:   "agent",
 				Usage:  "an agent beside a workload cluster",
-				Flags:  []cli.Flag{parent(true), token, name, kubeconfig, set, wait, dry},
+				Flags:  []cli.Flag{parent(true), token, name, kubeconfig, set(), wait, dry},
 				Action: action("agent"),
 			},
 			filesCommand(),

@@ -22,6 +22,9 @@ func (m *machine) install(ctx context.Context, app *cli.App, r request) error {
 		return err
 	}
 	config, err := m.merged(r, files)
+	if err == nil {
+		err = acceptable(app, r.mode, config)
+	}
 	if err != nil {
 		return err
 	}

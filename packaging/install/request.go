@@ -38,19 +38,11 @@ func requestOf(c *cli.Context, m mode) (request, error) {
 	if parents := c.StringSlice("parent"); len(parents) > 0 {
 		r.keys["parent"] = parents
 	}
-	given := map[string][]string{} // a key that is set again and again is a list
-	for _, pair := range c.StringSlice("set") {
-		key, value, ok := strings.Cut(pair, "=")
-		if !ok {
-			return r, fmt.Errorf("--set %q: write KEY=VALUE", pair)
-		}
-		given[key] = append(given[key], value)
+	set, err := settings(c.Generic("set"), flagsOf(c, m))
+	if err != nil {
+		return r, err
 	}
-	for key, values := range given {
-		if r.keys[key] = values; len(values) == 1 {
-			r.keys[key] = values[0]
-		}
-	}
+	maps.Copy(r.keys, set)
 	for flag, credential := range map[string]string{"token-file": "token", "kubeconfig": "kubeconfig"} {
 		path := c.String(flag)
 		if path == "" {

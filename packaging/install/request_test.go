@@ -1,28 +1,73 @@
 package install
 
 import (
+	"errors"
+	"os"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
-// A setting that is given once is its value, in place of a flag's default; given again it is a list.
-func TestSettings(t *testing.T) {
+// keysOf returns the keys that a command line of `skerry install center` sets.
+func keysOf(t *testing.T, args ...string) (map[string]any, error) {
+	t.Helper()
+	app := someApp()
 	var got request
-	app := &cli.App{
-		Flags: []cli.Flag{&cli.StringSliceFlag{Name: "set"}, &cli.StringFlag{Name: "listen", Value: "0.0.0.0:7443"}},
-		Action: func(c *cli.Context) (err error) {
-			got, err = requestOf(c, "center")
-			return err
-		},
-	}
-	err := app.Run([]string{"install", "--set", "advertise=a.example.com", "--set", "advertise=b.example.com",
-		"--set", "listen=127.0.0.1:1", "--set", "log-level=debug"})
+	app.Commands = append(app.Commands, &cli.Command{Name: "install", Flags: []cli.Flag{
+		&cli.GenericFlag{Name: "set", Value: &pairs{}}, &cli.StringFlag{Name: "listen", Value: "0.0.0.0:7443"},
+	}, Action: func(c *cli.Context) (err error) {
+		got, err = requestOf(c, "center")
+		return err
+	}})
+	app.ExitErrHandler = func(*cli.Context, error) {}
+	err := app.Run(append([]string{"skerry", "install"}, args...))
+	return got.keys, err
+}
+
+// A setting that is given once is its value, in place of a flag's default; given again it is a list, and
+// so is what has commas where the key takes a list. Elsewhere a comma is part of the value.
+func TestSettings(t *testing.T) {
+	got, err := keysOf(t, "--set", "advertise=a.example.com", "--set", "advertise=b.example.com",
+		"--set", "listen=127.0.0.1:1", "--set", "log-level=debug", "--set", "parent=https://a:1,https://b:1",
+		"--set", "proxy=http://u:p,w@h:1")
 	want := map[string]any{
 		"advertise": []string{"a.example.com", "b.example.com"}, "listen": "127.0.0.1:1", "log-level": "debug",
+		"parent": []string{"https://a:1", "https://b:1"}, "proxy": "http://u:p,w@h:1",
 	}
-	if err != nil || !reflect.DeepEqual(got.keys, want) {
-		t.Errorf("%v, %v", got.keys, err)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := keysOf(t, "--set", "advertise"); err == nil || !strings.Contains(err.Error(), "write KEY=VALUE") {
+		t.Errorf("without a value: %v", err)
+	}
+}
+
+// What the service would refuse is refused before anything is written, and named by the file's name.
+func TestSettingsThatTheServiceRefuses(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for text, keys := range map[string]map[string]any{
+		`unknown key "shaer"; the keys are the flags of skerry agent; did you mean share?`: {"shaer": "3"},
+		`share: "many": write a whole number`:                                              {"share": "many"},
+		`name: takes one value, not a list`:                                                {"name": []string{"a", "b"}},
+	} {
+		m, _, ran := someMachine(t)
+		app := someApp()
+		app.Command("agent").Before = commandline.FromFile
+		r := agentRequest()
+		r.keys = keys
+		err := m.install(t.Context(), app, r)
+		if !errors.Is(err, commandline.ErrUsage) || err.Error() != "configuration /etc/skerry/agent.yaml: "+text {
+			t.Errorf("%v: %v", keys, err)
+		}
+		if exists(m.path("/etc")) || exists(m.path("/usr")) || len(*ran) > 0 {
+			t.Errorf("%v: something was written: %v", keys, *ran)
+		}
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
