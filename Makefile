@@ -12,8 +12,10 @@ JOBS               ?= $(shell nproc)
 HOSTARCH           := $(shell go env GOHOSTARCH)
 
 KUBE_VERSION := v1.37.2
-VERSION      ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
-COMMIT       := $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+# Binary, packages and image have one version: that of the tag, or for a commit without one 0.0.N, N the number of commits, so that a later
+# one is an upgrade.
+VERSION      ?= $(or $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//'),0.0.$(shell git rev-list --count HEAD 2>/dev/null || echo 0))
+COMMIT       := $(shell git describe --always --dirty --exclude '*' --abbrev=40 2>/dev/null || echo unknown)
 VERSION_PKG  := k8s.io/component-base/version
 # Tests do not have the commit: with it each commit would link and run every one of them again.
 TEST_LDFLAGS := -s -w \
@@ -146,7 +148,7 @@ $(MACHINE_ROOT)/sbin/init:
 # Beside the package of this commit stand a later version, made of the same binary, and rpm's own root.
 .PHONY: systemd
 systemd: check-package bin/testenv testenv $(MACHINE_ROOT)/sbin/init ## install, upgrade, break and purge the packages on a Debian that systemd runs (RUN=regexp)
-	packaging/deb/build.sh '$(PACKAGE_VERSION).1' bin/later bin/nfpm $(HOSTARCH)
+	packaging/deb/build.sh '$(VERSION).1' bin/later bin/nfpm $(HOSTARCH)
 	$(SCENARIOS) SKERRY_MACHINE_ROOT=$(MACHINE_ROOT) $(ALONE) go test -count=1 -timeout 20m -v -run '$(or $(RUN),^TestSystemd$$)' ./scenarios
 
 # Vet runs in lint.
@@ -429,7 +431,7 @@ corpus: build testenv ## compare a space with a cluster, construct by construct 
 check-arm64: bin/skerry bin/skerry-arm64 bin/nfpm ## build the packages for arm64, and run that binary as a center under qemu (installs it when it is missing)
 	@command -v qemu-aarch64-static >/dev/null || { test "$$(id -u)" = 0 || { echo "qemu is missing: apt-get install qemu-user-static" >&2; exit 1; }; \
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends qemu-user-static; }
-	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/arm64 bin/nfpm arm64
+	packaging/deb/build.sh '$(VERSION)' bin/arm64 bin/nfpm arm64
 	packaging/arm64.sh bin/arm64 bin/skerry-arm64 bin/skerry
 
 # IMAGE_ARCH=arm64 makes it for another architecture.
@@ -439,7 +441,7 @@ IMAGE_BINARY := bin/skerry$(patsubst %,-%,$(filter-out $(HOSTARCH),$(IMAGE_ARCH)
 .PHONY: image
 image: $(IMAGE_BINARY) ## container image from the built binary (installs buildah when it is missing; IMAGE_ARCH=arm64)
 	@command -v buildah >/dev/null || { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends buildah; }
-	buildah bud --isolation chroot --platform linux/$(IMAGE_ARCH) --build-arg SOURCE=prebuilt --build-arg BINARY=$(IMAGE_BINARY) --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t skerry:$(VERSION) .
+	buildah bud --isolation chroot --platform linux/$(IMAGE_ARCH) --build-arg SOURCE=prebuilt --build-arg BINARY=$(IMAGE_BINARY) --build-arg VERSION=$(VERSION) --build-arg COMMIT=$(COMMIT) -t skerry:$(VERSION) -t skerry:latest .
 
 .PHONY: install
 install: bin/skerry ## install the binary into $(DESTDIR)$(PREFIX)/bin
@@ -447,9 +449,7 @@ install: bin/skerry ## install the binary into $(DESTDIR)$(PREFIX)/bin
 	ln -sf skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/kubectl-skerry
 	ln -sf skerry $(DESTDIR)$(or $(PREFIX),/usr/local)/bin/kubectl_complete-skerry
 
-# A tag is its version; a commit without one is 0.0.N, N the number of commits, so that a later one is an upgrade.
-NFPM            := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
-PACKAGE_VERSION ?= $(or $(shell git describe --tags --exact-match 2>/dev/null | sed 's/^v//'),0.0.$(shell git rev-list --count HEAD 2>/dev/null || echo 0))
+NFPM := github.com/goreleaser/nfpm/v2/cmd/nfpm@v2.43.4
 export SOURCE_DATE_EPOCH ?= $(shell git log -1 --format=%ct 2>/dev/null || echo 0)
 
 # Where a release's files will be downloaded from: below it is a directory for each version, vVERSION. The krew manifest says so.
@@ -471,7 +471,7 @@ bin/nfpm:
 
 .PHONY: package
 package: bin/skerry $(patsubst %,bin/skerry-%,$(filter-out $(HOSTARCH),$(ARCHS))) bin/nfpm ## deb, rpm, kubectl plugin, bill of materials and checksums in bin/dist, the same bytes each time (ARCHS='amd64 arm64')
-	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/dist bin/nfpm $(ARCHS)
+	packaging/deb/build.sh '$(VERSION)' bin/dist bin/nfpm $(ARCHS)
 	@ls -l bin/dist
 
 .PHONY: check-package
@@ -480,10 +480,11 @@ check-package: package ## the units are hardened, and a second build has the sam
 	  systemd-analyze security --offline=true --threshold=15 --no-pager packaging/systemd/skerry-$$unit.service \
 	    >bin/exposure || { cat bin/exposure; exit 1; }; tail -1 bin/exposure; done
 	cp bin/dist/SHA256SUMS bin/first.sums
-	packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/dist bin/nfpm $(ARCHS)
+	packaging/deb/build.sh '$(VERSION)' bin/dist bin/nfpm $(ARCHS)
 	diff bin/first.sums bin/dist/SHA256SUMS
-	grep -qF 'uri: $(DIST_BASE_URL:/=)/v$(PACKAGE_VERSION)/kubectl-skerry_$(PACKAGE_VERSION)_linux_' bin/dist/skerry.krew.yaml
-	! DIST_BASE_URL=http://example.com packaging/deb/build.sh '$(PACKAGE_VERSION)' bin/refused bin/nfpm $(ARCHS)
+	bin/skerry version | grep -F 'skerry $(VERSION) '
+	grep -qF 'uri: $(DIST_BASE_URL:/=)/v$(VERSION)/kubectl-skerry_$(VERSION)_linux_' bin/dist/skerry.krew.yaml
+	! DIST_BASE_URL=http://example.com packaging/deb/build.sh '$(VERSION)' bin/refused bin/nfpm $(ARCHS)
 	rm -rf bin/krew && export KREW_ROOT=$(CURDIR)/bin/krew && \
 	  GOFLAGS=-trimpath go run $(KREW) install --manifest=bin/dist/skerry.krew.yaml --archive="$$(echo bin/dist/kubectl-skerry_*_$(HOSTARCH).tar.gz)" && \
 	  PATH="$$KREW_ROOT/bin:$$PATH" kubectl-skerry version

@@ -26,11 +26,13 @@ type machine struct {
 	run    func(ctx context.Context, name string, args ...string) error
 	access func(path string) error // says why nobody can write a path, see writable
 	self   func() (string, error)  // the path of this program
+	// version is that of the program at a path, see programVersion.
+	version func(ctx context.Context, path string) string
 }
 
 func here(c *cli.Context) *machine {
 	return &machine{euid: os.Geteuid(), out: c.App.Writer, dryRun: c.Bool("dry-run"), quiet: c.Bool("quiet"),
-		run: execute, access: writable, self: program}
+		run: execute, access: writable, self: program, version: programVersion}
 }
 
 // program is the path of this program without symbolic links.

@@ -18,6 +18,9 @@ func (m *machine) install(ctx context.Context, app *cli.App, r request) error {
 		return err
 	}
 	files, at, err := m.planned(app)
+	if err == nil && len(files) > 0 {
+		err = m.checkDowngrade(ctx, at, app.Version)
+	}
 	if err != nil {
 		return err
 	}

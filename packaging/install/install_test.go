@@ -16,10 +16,12 @@ import (
 func someMachine(t *testing.T) (m *machine, out *bytes.Buffer, ran *[]string) {
 	t.Helper()
 	out, ran = &bytes.Buffer{}, &[]string{}
-	m = &machine{root: t.TempDir(), out: out, access: writable, self: os.Executable, run: func(_ context.Context, name string, args ...string) error {
-		*ran = append(*ran, strings.Join(append([]string{name}, args...), " "))
-		return nil
-	}}
+	m = &machine{root: t.TempDir(), out: out, access: writable, self: os.Executable,
+		version: func(context.Context, string) string { return "" },
+		run: func(_ context.Context, name string, args ...string) error {
+			*ran = append(*ran, strings.Join(append([]string{name}, args...), " "))
+			return nil
+		}}
 	if err := os.MkdirAll(m.path("/run/systemd/system"), 0o755); err != nil {
 		t.Fatal(err)
 	}
