@@ -11,6 +11,7 @@ import (
 
 	"skerry.dev/skerry/packaging/doctor"
 	"skerry.dev/skerry/packaging/install"
+	"skerry.dev/skerry/packaging/reference"
 	"skerry.dev/skerry/server"
 	"skerry.dev/skerry/server/admin"
 	"skerry.dev/skerry/server/admin/credential"
@@ -18,12 +19,12 @@ import (
 )
 
 func commands() []*cli.Command {
-	return []*cli.Command{centerCommand(), agentCommand(), server.TokenCommand(),
+	return reference.WithExamples([]*cli.Command{centerCommand(), agentCommand(), server.TokenCommand(),
 		admin.SpaceCommand(), admin.LoginCommand(), credential.Command(commandline.Usage),
 		admin.TargetCommand(), admin.RebalanceCommand(), admin.CACommand(), admin.StatusCommand(),
 		admin.ExplainCommand(), admin.RenderCommand(), admin.RolloutCommand(), volumeCommand(admin.CopyVolumeCommand()),
 		install.Command(commandline.Usage), install.UninstallCommand(), install.CompletionCommand(),
-		install.CompleteCommand(server.Names), doctor.Command(daemons()), doctor.BundleCommand(daemons())}
+		install.CompleteCommand(server.Names), doctor.Command(daemons()), doctor.BundleCommand(daemons())})
 }
 
 // daemons are what `skerry doctor` looks at.

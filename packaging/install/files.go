@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"skerry.dev/skerry/packaging/reference"
 	"skerry.dev/skerry/packaging/systemd"
 )
 
@@ -25,7 +26,7 @@ type File struct {
 	Config bool
 }
 
-// Files returns what is installed beside the binary, with man page and samples of the flags of app.
+// Files returns what is installed beside the binary, with man pages and samples of the flags of app.
 // units is the directory of the units: /etc/systemd/system, or /lib/systemd/system of a package.
 func Files(app *cli.App, units string) ([]File, error) {
 	var out []File
@@ -47,11 +48,9 @@ func Files(app *cli.App, units string) ([]File, error) {
 		}
 		out = append(out, File{Path: path, Text: string(text)})
 	}
-	man, err := app.ToManWithSection(manSection)
-	if err != nil {
-		return nil, fmt.Errorf("write the man page: %w", err)
+	for name, text := range reference.Man(app) {
+		out = append(out, File{Path: manDir + name + ".1", Text: text})
 	}
-	out = append(out, File{Path: "/usr/share/man/man1/skerry.1", Text: man})
 	for shell, path := range map[string]string{
 		"bash": "/usr/share/bash-completion/completions/skerry",
 		"zsh":  "/usr/share/zsh/vendor-completions/_skerry",
@@ -62,7 +61,8 @@ func Files(app *cli.App, units string) ([]File, error) {
 	return out, nil
 }
 
-const manSection = 1
+// manDir has a man page for each command.
+const manDir = "/usr/share/man/man1/"
 
 // mode is how the program runs under a unit.
 type mode string

@@ -108,7 +108,7 @@ func (m *machine) packaged() bool {
 }
 
 func (m *machine) files(ctx context.Context, u *undo, at layout, files []File) error {
-	what := "write " + at.program + ", units, samples in " + configDir + ", man page and completions"
+	what := "write " + at.program + ", units, samples in " + configDir + ", man pages and completions"
 	if !at.usual() {
 		what = "write " + at.program + ", units, samples in " + configDir
 	}

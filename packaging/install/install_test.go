@@ -67,10 +67,13 @@ func TestInstallAndUninstall(t *testing.T) {
 	if err := m.uninstall(t.Context(), someApp(), false); err != nil {
 		t.Fatal(err)
 	}
+	if !strings.Contains(out.String(), ", /usr/share/man/man1/skerry*.1") || strings.Contains(out.String(), "skerry-space.1") {
+		t.Errorf("man pages are not one word of %s", out)
+	}
 	if !strings.Contains(out.String(), "skerry agent rbac | kubectl delete -f -") {
 		t.Errorf("it does not say what stays at the cluster: %s", out)
 	}
-	if exists(m.path("/usr/bin/skerry")) || !exists(data) || !exists(m.path("/etc/skerry/agent.yaml")) {
+	if exists(m.path("/usr/bin/skerry")) || exists(m.path(manDir+"skerry-space.1")) || !exists(data) || !exists(m.path("/etc/skerry/agent.yaml")) {
 		t.Error("uninstall removes the program, and neither data nor configuration")
 	}
 	if err := m.uninstall(t.Context(), someApp(), true); err != nil {

@@ -43,7 +43,7 @@ func (l layout) links() []string {
 }
 
 // place returns the files as the layout has them. Where /usr is read-only the machine's settings go to
-// /etc, and man page and completions are left out.
+// /etc, and man pages and completions are left out.
 func (l layout) place(files []File) (out []File) {
 	if l.usual() {
 		return files
@@ -71,7 +71,7 @@ func (m *machine) choose(files []File) (layout, error) {
 		return at, nil
 	}
 	why := "/usr cannot be written (" + readOnly.Error() + "): the program "
-	const rest = ", and there is no man page; completion: skerry completion --help"
+	const rest = ", and there are no man pages; completion: skerry completion --help"
 	at = layout{program: ofAdmins, why: why + "goes to " + ofAdmins + rest}
 	if m.checkWritable(at, files) == nil {
 		return at, nil

@@ -47,9 +47,9 @@ func (m *machine) uninstall(ctx context.Context, app *cli.App, purge bool) error
 		fmt.Fprintln(m.out, "no file of an installation is here")
 	} else {
 		if len(missing) > 0 {
-			fmt.Fprintln(m.out, "not there:", strings.Join(missing, ", "))
+			fmt.Fprintln(m.out, "not there:", named(missing))
 		}
-		errs = append(errs, m.step("remove "+strings.Join(there, ", "), func() error {
+		errs = append(errs, m.step("remove "+named(there), func() error {
 			var gone []error
 			for _, path := range there {
 				gone = append(gone, remove(m.path(path)))
@@ -72,6 +72,20 @@ func (m *machine) uninstall(ctx context.Context, app *cli.App, purge bool) error
 		errs = append(errs, m.step("delete "+dir, func() error { return os.RemoveAll(m.path(dir)) }))
 	}
 	return errors.Join(append(errs, m.systemctl(ctx, "daemon-reload"))...)
+}
+
+// named lists files for people: the man pages, one for each command, are one word.
+func named(paths []string) string {
+	var out []string
+	for _, path := range paths {
+		if strings.HasPrefix(path, manDir) {
+			path = manDir + "skerry*.1"
+		}
+		if !slices.Contains(out, path) {
+			out = append(out, path)
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // installed returns which files of an installation are there, and which are missing of the layout that

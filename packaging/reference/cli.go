@@ -2,7 +2,6 @@ package reference
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -33,10 +32,10 @@ func command(b *strings.Builder, path string, c *cli.Command) {
 	if c.Description != "" {
 		fmt.Fprintf(b, "\n%s\n", c.Description)
 	}
-	flags := slices.DeleteFunc(slices.Clone(c.Flags), func(f cli.Flag) bool {
-		doc, ok := f.(cli.VisibleFlag)
-		return f.Names()[0] == "help" || ok && !doc.IsVisible()
-	})
+	if lines := examples[strings.TrimPrefix(path, "skerry ")]; len(lines) > 0 {
+		fmt.Fprintf(b, "\n```\n%s\n```\n", strings.Join(lines, "\n"))
+	}
+	flags := visibleFlags(c)
 	if len(flags) > 0 {
 		b.WriteString("\n| flag | what |\n|---|---|\n")
 	}
@@ -48,28 +47,40 @@ func command(b *strings.Builder, path string, c *cli.Command) {
 	}
 }
 
-// flag writes one row: names, then usage, default and variable.
-func flag(b *strings.Builder, f cli.Flag) {
-	var names []string
-	for _, name := range f.Names() {
-		if len(name) == 1 {
-			names = append(names, "`-"+name+"`")
-		} else {
-			names = append(names, "`--"+name+"`")
+// visibleFlags are the flags of a command that its help shows.
+func visibleFlags(c *cli.Command) (out []cli.DocGenerationFlag) {
+	for _, f := range c.Flags {
+		doc, ok := f.(cli.DocGenerationFlag)
+		visible, may := f.(cli.VisibleFlag)
+		if ok && f.Names()[0] != "help" && !(may && !visible.IsVisible()) {
+			out = append(out, doc)
 		}
 	}
-	doc, ok := f.(cli.DocGenerationFlag)
-	if !ok {
-		return
+	return out
+}
+
+// flag writes one row: names, then usage, default and variable.
+func flag(b *strings.Builder, f cli.DocGenerationFlag) {
+	var names []string
+	for _, name := range f.Names() {
+		names = append(names, "`"+dashes(name)+"`")
 	}
-	what := sentence(doc.GetUsage())
-	if text := defaultOf(doc); text != "" {
+	what := sentence(f.GetUsage())
+	if text := defaultOf(f); text != "" {
 		what += " Default: `" + text + "`."
 	}
-	if env := doc.GetEnvVars(); len(env) > 0 {
+	if env := f.GetEnvVars(); len(env) > 0 {
 		what += " `" + strings.Join(env, "`, `") + "`"
 	}
 	fmt.Fprintf(b, "| %s | %s |\n", strings.Join(names, ", "), strings.ReplaceAll(what, "|", `\|`))
+}
+
+// dashes is the name of a flag as it is typed.
+func dashes(name string) string {
+	if len(name) == 1 {
+		return "-" + name
+	}
+	return "--" + name
 }
 
 // defaultOf is what a flag is when it is not given, where that is worth a word.
@@ -78,7 +89,7 @@ func defaultOf(f cli.DocGenerationFlag) string {
 	if text == "" {
 		text = f.GetValue()
 	}
-	text = strings.Trim(text, `"`)
+	text = strings.ReplaceAll(text, `"`, "")
 	if text == "false" || text == "[]" || strings.HasPrefix(text, "the host") {
 		return ""
 	}

@@ -44,8 +44,8 @@ func TestNamesAreDocumented(t *testing.T) {
 	}
 }
 
-func TestCLI(t *testing.T) {
-	app := &cli.App{Name: "skerry", Commands: []*cli.Command{
+func someApp() *cli.App {
+	return &cli.App{Name: "skerry", Commands: []*cli.Command{
 		{Name: "secret", Hidden: true},
 		{Name: "space", Usage: "spaces", Subcommands: []*cli.Command{{
 			Name: "create", Usage: "make <one>", ArgsUsage: "NAME",
@@ -55,9 +55,12 @@ func TestCLI(t *testing.T) {
 			},
 		}}},
 	}}
-	page := CLI(app)
+}
+
+func TestCLI(t *testing.T) {
+	page := CLI(someApp())
 	for _, want := range []string{
-		"\n## skerry space create NAME\n\nMake &lt;one&gt;.\n",
+		"\n## skerry space create NAME\n\nMake &lt;one&gt;.\n\n```\nskerry space create shop\n",
 		"| `--output`, `-o` | A\\|b. Default: `a`. `O` |\n",
 	} {
 		if !strings.Contains(page, want) {
@@ -69,4 +72,13 @@ func TestCLI(t *testing.T) {
 			t.Errorf("%s is hidden, and in\n%s", hidden, page)
 		}
 	}
+}
+
+func readPage(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("..", "docs", "reference", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }

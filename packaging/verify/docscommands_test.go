@@ -13,6 +13,8 @@ import (
 type referenced struct {
 	path  []string // without skerry
 	flags []string // with their dashes
+	// examples are command lines to begin with.
+	examples []string
 }
 
 var (
@@ -42,6 +44,10 @@ func readReference(t *testing.T) (all []referenced) {
 			}
 			c.path = append(c.path, w)
 		}
+		if _, rest, ok := strings.Cut(section, "\n```\n"); ok {
+			block, _, _ := strings.Cut(rest, "\n```")
+			c.examples = strings.Split(block, "\n")
+		}
 		for line := range strings.Lines(section) {
 			if row, _, ok := strings.Cut(strings.TrimPrefix(line, "| "), " | "); ok {
 				for _, m := range referenceFlag.FindAllStringSubmatch(row, -1) {
@@ -67,6 +73,46 @@ func meant(all []referenced, words []string) (c referenced, ok bool) {
 	return c, ok
 }
 
+// checkCommand holds the words of a command, without skerry, to the program. It returns the command.
+func checkCommand(t *testing.T, all []referenced, path string, words []string) referenced {
+	t.Helper()
+	line := strings.Join(words, " ")
+	c, ok := meant(all, words)
+	if !ok {
+		t.Errorf("%s: there is no command of `skerry %s`", path, line)
+	}
+	for _, w := range words {
+		flag, _, _ := strings.Cut(w, "=")
+		if ok && strings.HasPrefix(flag, "-") && flag != "-" && flag != "--help" && !slices.Contains(c.flags, flag) {
+			t.Errorf("%s: `skerry %s`: %s has no flag %s", path, line, strings.Join(c.path, " "), flag)
+		}
+	}
+	return c
+}
+
+// TestEveryCommandHasExamples holds each command that does something to an example in its help, and the
+// examples to the program.
+func TestEveryCommandHasExamples(t *testing.T) {
+	all := readReference(t)
+	for _, c := range all {
+		group := slices.ContainsFunc(all, func(sub referenced) bool {
+			return len(sub.path) > len(c.path) && slices.Equal(sub.path[:len(c.path)], c.path)
+		})
+		name := "skerry " + strings.Join(c.path, " ")
+		if len(c.examples) == 0 && !group {
+			t.Errorf("%s has no example in packaging/reference/examples.go", name)
+		}
+		for i, line := range c.examples {
+			first, _, _ := strings.Cut(strings.TrimPrefix(line, "sudo "), " | ")
+			first, _, _ = strings.Cut(first, " >")
+			words := strings.Fields(first)
+			if got := checkCommand(t, all, name, words[1:]); words[0] != "skerry" || !slices.Equal(got.path, c.path) {
+				t.Errorf("example %d of %s is of another command: %s", i+1, name, line)
+			}
+		}
+	}
+}
+
 // TestCommandsInTextsExist holds every command of skerry that a text of the documentation names to the
 // program: there is such a command, and it has these flags.
 func TestCommandsInTextsExist(t *testing.T) {
@@ -78,17 +124,7 @@ func TestCommandsInTextsExist(t *testing.T) {
 				continue
 			}
 			seen++
-			c, ok := meant(all, words)
-			if !ok {
-				t.Errorf("%s: there is no command of `skerry %s`", path, m[1])
-				continue
-			}
-			for _, w := range words {
-				flag, _, _ := strings.Cut(w, "=")
-				if strings.HasPrefix(flag, "-") && flag != "-" && flag != "--help" && !slices.Contains(c.flags, flag) {
-					t.Errorf("%s: `skerry %s`: %s has no flag %s", path, m[1], strings.Join(c.path, " "), flag)
-				}
-			}
+			checkCommand(t, all, path, words)
 		}
 	}
 	eachText(t, docsDir, ".md", check)
