@@ -24,7 +24,9 @@ cp packaging/skerry.rules.yaml "$stage/root/usr/share/skerry/"
 cp packaging/grafana/*.json "$stage/root/usr/share/skerry/grafana/"
 mkdir -p "$stage/root/usr/share/doc/skerry"
 cp -r packaging/docs packaging/examples "$stage/root/usr/share/doc/skerry/"
-chmod -R u=rwX,go=rX "$stage/root/usr/share/doc/skerry"
+cp -r packaging/chart "$stage/root/usr/share/skerry/"
+sed -i -e "s/^appVersion: .*/appVersion: \"$version\"/" "$stage/root/usr/share/skerry/chart/Chart.yaml"
+chmod -R u=rwX,go=rX "$stage/root/usr/share"
 for f in packaging/deb/p*.sh; do
   sed -e "s/@VERSION@/$version/g" "$f" >"$stage/$(basename "$f")"
 done

@@ -113,28 +113,85 @@ func TestEveryCommandHasExamples(t *testing.T) {
 	}
 }
 
+// inBlock is a command of skerry in a line of a shell, up to where the shell ends it.
+var inBlock = regexp.MustCompile(`(?m)(?:^|[|;(]|&&|\$\() *(?:sudo +)?(?:\./)?skerry +([^|;&>)#"\n]+)`)
+
+// TestCommandsInBlocksExist holds the commands of skerry in the blocks of all pages to the program. Those of
+// tutorials and how-tos are run, too.
+func TestCommandsInBlocksExist(t *testing.T) {
+	all, seen := readReference(t), 0
+	for _, page := range pages(t) {
+		for _, m := range inBlock.FindAllStringSubmatch(blocksOf(page.text), -1) {
+			words := strings.Fields(m[1])
+			if word.MatchString(words[0]) {
+				seen++
+				checkCommand(t, all, page.path, words)
+			}
+		}
+	}
+	if seen < 100 {
+		t.Errorf("only %d commands are found: the test does not see the pages", seen)
+	}
+	t.Logf("%d commands in blocks, all of which the program has", seen)
+}
+
+// blocksOf returns the lines of a page's blocks, fenced and indented ones, those that go on as one line.
+func blocksOf(text string) string {
+	var out strings.Builder
+	inside := false
+	for line := range strings.Lines(text) {
+		if fence.MatchString(line) {
+			inside = !inside
+		} else if inside || strings.HasPrefix(line, "    ") {
+			out.WriteString(strings.TrimLeft(line, " "))
+		}
+	}
+	return strings.ReplaceAll(out.String(), "\\\n", " ")
+}
+
+func TestBlocksOf(t *testing.T) {
+	text := "`skerry no`\n\n    sudo skerry a \\\n      --b\n\n```sh\nx | skerry c -d && ./skerry e  # f\n```\nskerry g\n"
+	var got []string
+	for _, m := range inBlock.FindAllStringSubmatch(blocksOf(text), -1) {
+		got = append(got, strings.Join(strings.Fields(m[1]), " "))
+	}
+	if want := []string{"a --b", "c -d", "e"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// page is one Markdown file for users.
+type page struct{ path, text string }
+
+// pages are those of the documentation and the examples, and the two that a newcomer reads first.
+func pages(t *testing.T) (all []page) {
+	t.Helper()
+	add := func(path, text string) { all = append(all, page{path, text}) }
+	eachText(t, docsDir, ".md", add)
+	eachText(t, filepath.Join("..", "examples"), ".md", add)
+	for _, name := range []string{"README.md", "CONTRIBUTING.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		add(name, string(text))
+	}
+	return all
+}
+
 // TestCommandsInTextsExist holds every command of skerry that a text of the documentation names to the
 // program: there is such a command, and it has these flags.
 func TestCommandsInTextsExist(t *testing.T) {
 	all, seen := readReference(t), 0
-	check := func(path, text string) {
-		for _, m := range inline.FindAllStringSubmatch(text, -1) {
+	for _, page := range pages(t) {
+		for _, m := range inline.FindAllStringSubmatch(page.text, -1) {
 			words := strings.Fields(m[1])
 			if len(words) == 0 || !word.MatchString(words[0]) || slices.Contains(words, "...") {
 				continue
 			}
 			seen++
-			checkCommand(t, all, path, words)
+			checkCommand(t, all, page.path, words)
 		}
-	}
-	eachText(t, docsDir, ".md", check)
-	eachText(t, filepath.Join("..", "examples"), ".md", check)
-	for _, page := range []string{"README.md", "CONTRIBUTING.md"} {
-		text, err := os.ReadFile(filepath.Join("..", "..", page))
-		if err != nil {
-			t.Fatal(err)
-		}
-		check(page, string(text))
 	}
 	if seen < 100 {
 		t.Errorf("only %d commands are found: the test does not see the pages", seen)
