@@ -50,7 +50,19 @@ func (s *Summary) compose(at placement.Located, reports []*store.Report) (json.R
 	if withConditions {
 		merged["conditions"] = add(merged["conditions"], extra)
 	}
+	if !told && at.Key.Group == "" && at.Key.Resource == "pods" {
+		sayWhy(merged, extra)
+	}
 	return json.Marshal(merged)
+}
+
+// sayWhy has the status of a Pod that no target runs say why, where kubectl get pods shows it.
+func sayWhy(status map[string]any, extra []condition) {
+	for _, c := range extra {
+		if c.Type == v1alpha1.ConditionObjectSynced && !c.Status {
+			status["reason"], status["message"] = c.Reason, c.Message
+		}
+	}
 }
 
 // mergeAll makes one status of those of all targets. Thousands of targets say few different things, so

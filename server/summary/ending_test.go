@@ -52,6 +52,24 @@ func placedPodStays(t *testing.T) {
 	}
 }
 
+// TestARefusedPodSaysWhy: where no target runs a Pod, kubectl get pods shows the reason; what a target says
+// of it counts from then on.
+func TestARefusedPodSaysWhy(t *testing.T) {
+	c := newCenter(t)
+	pod := key("", "pods", "bare")
+	c.place(pod, "v1", "Pod", "a")
+	c.says("a", pod, &store.Report{OriginUID: "uid-bare", Error: &store.ReportError{Reason: "PodSecurity", Message: "no hostPath"}})
+	c.eventually("the reason", func() bool {
+		s := c.status(pod)
+		return s["phase"] == "Pending" && s["reason"] == "PodSecurity" && s["message"] == "a: no hostPath"
+	})
+	c.says("a", pod, &store.Report{OriginUID: "uid-bare", Status: status(`{"phase":"Running"}`)})
+	c.eventually("what the target says", func() bool {
+		s := c.status(pod)
+		return s["phase"] == "Running" && s["reason"] == nil && s["message"] == nil
+	})
+}
+
 // TestAPlacedClaimStaysWhileItIsInUse: a claim that is being deleted stays in the space as it was, while
 // its target reports it, and goes when that has deleted it.
 func TestAPlacedClaimStaysWhileItIsInUse(t *testing.T) {

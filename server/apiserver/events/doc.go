@@ -16,5 +16,6 @@
 //     what the selectors leave out.
 //  4. A target that says nothing is a warning. The stored Events are the answer then.
 //
-// Nothing is stored. A watch, and a list without such a selector, ask nobody.
+// Nothing is stored. A watch, and a list without such a selector, ask nobody. Where such a list is
+// empty, a warning says how to ask.
 package events

@@ -54,6 +54,26 @@ func TestSelected(t *testing.T) {
 	}
 }
 
+// TestLooksForMore: who sees no Event in a list of all is told how to ask sites, but for controllers.
+func TestLooksForMore(t *testing.T) {
+	some := &api.EventList{Items: make([]api.Event, 1)}
+	for name, c := range map[string]struct {
+		o    *internalversion.ListOptions
+		list *api.EventList
+		want bool
+	}{
+		"none":              {&internalversion.ListOptions{}, &api.EventList{}, true},
+		"some":              {&internalversion.ListOptions{}, some, false},
+		"a cache":           {&internalversion.ListOptions{ResourceVersion: "0"}, &api.EventList{}, false},
+		"the end of a list": {&internalversion.ListOptions{Continue: "c"}, &api.EventList{}, false},
+		"not the end":       {nil, &api.EventList{ListMeta: metav1.ListMeta{Continue: "c"}}, false},
+	} {
+		if got := looksForMore(c.o, c.list); got != c.want {
+			t.Errorf("%s: %t", name, got)
+		}
+	}
+}
+
 // TestMerge: no Event comes twice, selectors hold for those of sites, too, and the order is that of
 // the stored ones.
 func TestMerge(t *testing.T) {

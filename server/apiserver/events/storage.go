@@ -75,6 +75,10 @@ func (s *storage) List(ctx context.Context, o *internalversion.ListOptions) (run
 	namespace := apirequest.NamespaceValue(ctx)
 	of, ok := selectedBy(o, namespace)
 	list, isList := found.(*api.EventList)
+	if !ok && isList && request.Space(ctx) != request.RootSpace && looksForMore(o, list) {
+		warning.AddWarning(ctx, "", "sites report warnings alone; what else happened to an object they are asked by: "+
+			"kubectl events --for KIND/NAME")
+	}
 	if !ok || !isList || list.Continue != "" { // what sites say comes with the last part
 		return found, nil
 	}
@@ -92,6 +96,12 @@ func (s *storage) List(ctx context.Context, o *internalversion.ListOptions) (run
 		stored = all.(*api.EventList)
 	}
 	return merge(list, stored, live, o), nil
+}
+
+// looksForMore reports whether somebody who lists Events of many objects sees none, although there may be some
+// at sites. Controllers, which list what a cache has, are not told.
+func looksForMore(o *internalversion.ListOptions, list *api.EventList) bool {
+	return len(list.Items) == 0 && list.Continue == "" && (o == nil || o.ResourceVersion == "" && o.Continue == "")
 }
 
 // merge returns a list with those live Events that the selectors take and that are not stored.
