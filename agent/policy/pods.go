@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"fmt"
 	"strings"
 	"sync"
 
@@ -68,7 +69,10 @@ func (p *Policy) Debug(space string, spec, containers []byte) error {
 		return nil
 	}
 	pod.EphemeralContainers = append(pod.EphemeralContainers, added...)
-	return p.checkSecurity(space, &metav1.ObjectMeta{}, &pod)
+	if err := p.checkSecurity(space, &metav1.ObjectMeta{}, &pod); err != nil {
+		return fmt.Errorf("%w; kubectl debug --profile=%s keeps to it", err, p.Level(space))
+	}
+	return nil
 }
 
 // checkPriority refuses the classes of Kubernetes itself: such a Pod drives out those of others, also

@@ -319,6 +319,10 @@ func TestDebugKeepsToTheLevelOfTheSpace(t *testing.T) {
 		{"ops", privileged, ""},
 		{"shop", `{`, ""},
 	} {
-		refused(t, p.Debug(c.space, []byte(spec), []byte(c.containers)), c.reason, "")
+		err := p.Debug(c.space, []byte(spec), []byte(c.containers))
+		refused(t, err, c.reason, "")
+		if c.reason == ReasonPodSecurity && !strings.HasSuffix(err.Error(), "; kubectl debug --profile=baseline keeps to it") {
+			t.Errorf("it does not say what is allowed: %v", err)
+		}
 	}
 }

@@ -39,6 +39,9 @@ func (p *PodSecurity) warnSites(ctx context.Context, a admission.Attributes) err
 	if err != nil || spec == nil {
 		return err
 	}
+	if spec.NodeName != "" && strings.HasPrefix(obj.GetName(), nodeDebugger+spec.NodeName+"-") {
+		return p.refuseNodeDebug(ctx, a, meta, spec)
+	}
 	at := placement.Split(obj.GetAnnotations()[v1alpha1.AnnotationTargets])
 	levels := p.Sites(request.Space(ctx), at)
 	refusing, level, why := p.refusing(levels, meta, spec)
@@ -53,6 +56,26 @@ func (p *PodSecurity) warnSites(ctx context.Context, a admission.Attributes) err
 		"allow them: --policy %s of its agent, or podSecurity: [%s=%s] below allow: in agent.yaml",
 		keeps(refusing), level, why, word, request.Space(ctx), open))
 	return nil
+}
+
+// nodeDebugger begins the name of the Pod that kubectl debug node/NODE makes, before the name of the node.
+const nodeDebugger = "node-debugger-"
+
+// refuseNodeDebug refuses the Pod by which kubectl debugs a node, where the site of that name will refuse it:
+// kubectl waits for it and does not say that it does not start.
+func (p *PodSecurity) refuseNodeDebug(
+	ctx context.Context,
+	a admission.Attributes,
+	meta *metav1.ObjectMeta,
+	spec *corev1.PodSpec,
+) error {
+	refusing, level, why := p.refusing(p.Sites(request.Space(ctx), []string{spec.NodeName}), meta, spec)
+	if len(refusing) == 0 {
+		return nil
+	}
+	return admission.NewForbidden(a, fmt.Errorf("%s to Pod Security level %q, so its machines are not debugged from a "+
+		"space: %s; debug a Pod by kubectl debug POD --profile=%[2]s, and a machine with the kubeconfig of the site's "+
+		"cluster, which its owner has", keeps(refusing), level, why))
 }
 
 // refusing returns the targets whose level Pods do not keep to, the strictest of those levels, and

@@ -91,3 +91,46 @@ func TestPodsThatSitesRefuseAreTold(t *testing.T) {
 		t.Errorf("a Namespace: %v, %v", told, err)
 	}
 }
+
+// kubectl debug node/SITE is refused at once where the site will not run its Pod, with what to do instead. It
+// would wait for that Pod for ever.
+func TestNodesAreNotDebuggedWhereASiteRefusesIt(t *testing.T) {
+	p, err := NewPodSecurity(&Lifecycle{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.Sites = func(_ string, targets []string) (out []placement.SecurityLevel) {
+		for site, level := range map[string]string{"paris": "baseline", "oslo": "privileged"} {
+			if slices.Contains(targets, site) {
+				out = append(out, placement.SecurityLevel{Target: site, Level: level})
+			}
+		}
+		return out
+	}
+	for name, c := range map[string]struct {
+		pod, node string
+		refused   bool
+	}{
+		"at a baseline site":  {"node-debugger-paris-x7k2p", "paris", true},
+		"at a trusted site":   {"node-debugger-oslo-x7k2p", "oslo", false},
+		"at a node of a site": {"node-debugger-n1-x7k2p", "n1", false},
+		"another Pod":         {"web", "paris", false},
+	} {
+		pod := &api.Pod{}
+		pod.Name, pod.Spec.NodeName = c.pod, c.node
+		privileged := true
+		pod.Spec.Containers = []api.Container{{Name: "debugger", Image: "i",
+			SecurityContext: &api.SecurityContext{Privileged: &privileged}}}
+		a := admission.NewAttributesRecord(pod, nil, schema.GroupVersionKind{}, "web", c.pod,
+			schema.GroupVersionResource{Version: "v1", Resource: "pods"}, "", admission.Create, nil, false,
+			&user.DefaultInfo{Name: "alice"})
+		var told warned
+		err := p.warnSites(warning.WithWarningRecorder(request.WithSpace(t.Context(), "shop"), &told), a)
+		if c.refused != (err != nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if c.refused && err != nil && !strings.Contains(err.Error(), "--profile=baseline, and a machine with the kubeconfig") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
