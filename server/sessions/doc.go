@@ -35,7 +35,7 @@
 // SubtreeHealthy, and the next parent reads it in the same way: paths grow by one name a relay.
 //
 // It also tells how many sites and relays are below, how many are connected, and the ten that have
-// been away longest. Who comes back within 45 s was never away; who is back for 15 s is back. After
+// been away longest. Who comes back within 30 s was never away; who is back for 15 s is back. After
 // each word of this there is none for 30 s, and up to 5 minutes where they follow one another.
 // Below a relay that is away itself nobody is connected, and only the relay is named. Sites whose
 // key was revoked do not count.

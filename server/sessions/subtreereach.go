@@ -14,10 +14,11 @@ import (
 )
 
 const (
-	// awayAfter is how long a target has no session before the parent of a relay is told so: a link
-	// that comes back, or a relay that starts anew, is no news all the way up. backAfter is how
-	// long it has one before it is told that it is back.
-	awayAfter = 45 * time.Second
+	// awayAfter is how long a target is not heard before the parent of a relay is told so: a link
+	// that comes back, or a relay that starts anew, is no news all the way up. With the time until
+	// silence is noticed it is what a cluster waits before a node of it is not ready. backAfter is
+	// how long it is heard before the parent is told that it is back.
+	awayAfter = 30 * time.Second
 	backAfter = 15 * time.Second
 	// reachPause is how long after each word of it there is no other (but that somebody is
 	// connected, where the last word was nobody), and twice as long, up to reachLongest, with each
@@ -26,7 +27,7 @@ const (
 	reachLongest = 5 * time.Minute
 )
 
-// subtreeReach knows which targets are connected, and when that is to be told. It belongs to below,
+// subtreeReach knows which targets are connected and heard, and when that is to be told. It belongs to below,
 // whose lock guards it.
 type subtreeReach struct {
 	of      map[string]*reached
@@ -62,7 +63,7 @@ func (r *subtreeReach) observe(name string, status *v1alpha1.SyncTargetStatus, n
 		}
 		return
 	}
-	t, connected := r.of[name], is.Status == metav1.ConditionTrue
+	t, connected := r.of[name], is.Status == metav1.ConditionTrue && is.Reason != v1alpha1.ReasonSilent
 	switch {
 	case t == nil: // it was so before, if this center has just started
 		t = &reached{connected: connected, told: true, at: is.LastTransitionTime.Time}
@@ -77,7 +78,8 @@ func (r *subtreeReach) observe(name string, status *v1alpha1.SyncTargetStatus, n
 		r.turning[name] = true
 	}
 	since := is.LastTransitionTime.Time
-	if heard := status.LastSeen; heard != nil && heard.Time.Before(since) {
+	silent := is.Status == metav1.ConditionTrue
+	if heard := status.LastSeen; heard != nil && (silent || heard.Time.Before(since)) {
 		since = heard.Time
 	}
 	if !connected && t.since != since.Unix() {

@@ -73,14 +73,32 @@ func TestShortAbsencesAreNotTold(t *testing.T) {
 	r.after(quiet, "nothing")
 	r.seen("oslo", false, 0, nil)
 	r.after(awayAfter-time.Second, "nothing")
-	r.after(time.Second, "0/2 vik:1h16m29s oslo:45s")
+	r.after(time.Second, "0/2 vik:1h15m59s oslo:30s")
 	r.seen("vik", true, 0, nil)
 	r.after(backAfter-time.Second, "nothing")
 	r.seen("vik", false, 0, nil) // it was heard of meanwhile, which is told when something else is
-	r.after(quiet, "0/2 oslo:15m59s vik:15m0s")
+	r.after(quiet, "0/2 oslo:15m44s vik:15m0s")
 	r.seen("vik", true, 0, nil)
-	r.after(backAfter, "1/2 oslo:16m14s")
+	r.after(backAfter, "1/2 oslo:15m59s")
 	r.after(quiet, "nothing")
+}
+
+// A site whose session is open and that is not heard is away since it was heard last, as its parent's own
+// spaces see it: a dead link takes longer than that to end the session.
+func TestSilentSitesAreTold(t *testing.T) {
+	r := newReaching(t)
+	r.seen("oslo", true, time.Hour, nil)
+	r.after(0, "1/1")
+	heard := metav1.NewTime(r.now)
+	r.now = r.now.Add(10 * time.Second)
+	r.observe("oslo", &v1alpha1.SyncTargetStatus{LastSeen: &heard, Conditions: []metav1.Condition{{
+		Type: v1alpha1.ConditionConnected, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonSilent,
+		LastTransitionTime: metav1.NewTime(r.now.Add(-time.Hour))}}}, r.now)
+	r.after(awayAfter-time.Second, "nothing")
+	r.after(time.Second, "0/1 oslo:40s")
+	r.observe("oslo", &v1alpha1.SyncTargetStatus{LastSeen: &heard, Conditions: []metav1.Condition{{
+		Type: v1alpha1.ConditionConnected, Status: metav1.ConditionFalse, LastTransitionTime: metav1.NewTime(r.now)}}}, r.now)
+	r.after(quiet, "nothing") // the session has ended
 }
 
 // A relay that starts anew has in the statuses what was so before, and says nothing else while its
@@ -96,7 +114,7 @@ func TestARestartIsNotTold(t *testing.T) {
 	r.after(20*time.Second, "nothing")
 	r.seen("oslo", true, 0, nil)
 	r.after(awayAfter-21*time.Second, "nothing")
-	r.after(time.Second, "1/2 vik:45s")
+	r.after(time.Second, "1/2 vik:30s")
 	r.seen("oslo", true, 0, nil)
 	r.after(quiet, "nothing")
 }
@@ -115,9 +133,9 @@ func TestReachThroughRelays(t *testing.T) {
 	r.seen("bergen", false, 2*time.Hour, nil)
 	r.after(0, "4/6 bergen:2h0m0s nordic/fjord/vik:1h0m0s")
 	r.seen("nordic", false, 0, below)
-	r.after(awayAfter, "1/6 bergen:2h0m45s nordic:45s")
+	r.after(awayAfter, "1/6 bergen:2h0m30s nordic:30s")
 	r.observe("bergen", &v1alpha1.SyncTargetStatus{}, r.now)
-	r.after(quiet, "1/5 nordic:15m45s")
+	r.after(quiet, "1/5 nordic:15m30s")
 	r.observe(
 		"nordic",
 		&v1alpha1.SyncTargetStatus{
@@ -173,7 +191,7 @@ func TestReachWithAClockThatWentBack(t *testing.T) {
 	r := newReaching(t)
 	r.seen("oslo", false, -24*time.Hour, nil)
 	r.after(0, "1/1")
-	r.after(awayAfter, "0/1 oslo:-23h59m15s")
+	r.after(awayAfter, "0/1 oslo:-23h59m30s")
 }
 
 // The first site of a relay is told at once: as long as the word is that there is none, everything
