@@ -119,7 +119,41 @@ func ready(o map[string]any) api.NodeCondition {
 				timeAt(is, "lastTransitionTime")
 		}
 	}
+	if c.Status == api.ConditionTrue {
+		belowRelay(&c, o)
+	}
 	return c
+}
+
+// belowRelay makes a relay that is connected not ready where nothing can run below it: it has no sites, or
+// none of them is heard. A relay of a version that does not say that is as ready as a site.
+func belowRelay(c *api.NodeCondition, o map[string]any) {
+	below := fields.Map(o, "status", "below")
+	if targets, known := number(below["targets"]); known && targets == 0 {
+		c.Status, c.Reason = api.ConditionFalse, "NoSites"
+		c.Message = "this relay is connected, and no site has joined it yet"
+	} else if connected, known := number(below["connected"]); known && connected == 0 {
+		c.Status, c.Reason = api.ConditionUnknown, "NodeStatusUnknown"
+		c.Message = "this relay is connected, and hears none of its sites; what runs there goes on"
+	} else {
+		return
+	}
+	for is := range fields.Maps(o, "status", "conditions") {
+		if is["type"] == v1alpha1.ConditionSubtreeHealthy && is["status"] == "False" {
+			c.LastTransitionTime = timeAt(is, "lastTransitionTime")
+		}
+	}
+}
+
+// number reads a number of an object, as JSON and the kube API decode it.
+func number(v any) (n int64, ok bool) {
+	switch v := v.(type) {
+	case int64:
+		return v, true
+	case float64:
+		return int64(v), true
+	}
+	return 0, false
 }
 
 func resources(o map[string]any, field string) api.ResourceList {

@@ -161,6 +161,37 @@ func TestANodeTellsWhatItsSiteIs(t *testing.T) {
 	}
 }
 
+// A relay is as ready as the sites below it: with none that is heard nothing can run there.
+func TestARelayWithoutSitesIsNotReady(t *testing.T) {
+	w := newWriter()
+	for _, c := range []struct {
+		below  map[string]any
+		want   api.ConditionStatus
+		reason string
+	}{
+		{nil, api.ConditionTrue, "SiteConnected"},
+		{map[string]any{"troubled": int64(1)}, api.ConditionTrue, "SiteConnected"},
+		{map[string]any{"targets": int64(0), "connected": int64(0)}, api.ConditionFalse, "NoSites"},
+		{map[string]any{"targets": float64(2), "connected": float64(0)}, api.ConditionUnknown, "NodeStatusUnknown"},
+		{map[string]any{"targets": int64(2), "connected": int64(1)}, api.ConditionTrue, "SiteConnected"},
+	} {
+		status := map[string]any{"relay": true, "conditions": []any{
+			map[string]any{"type": "Connected", "status": "True", "reason": "SessionOpen", "lastTransitionTime": noon},
+			map[string]any{"type": "SubtreeHealthy", "status": "False", "lastTransitionTime": later}}}
+		if c.below != nil {
+			status["below"] = c.below
+		}
+		w.site("nordic", "eu", noon, status)
+		is := w.list(t, "shop", nil).Items[0].Status.Conditions[0]
+		if is.Status != c.want || is.Reason != c.reason {
+			t.Errorf("%v: %+v", c.below, is)
+		}
+		if since := is.LastTransitionTime.UTC().Format(time.RFC3339); (since == later) != (c.want != api.ConditionTrue) {
+			t.Errorf("%v: since %s", c.below, since)
+		}
+	}
+}
+
 func (w *writer) watch(t *testing.T, space, from string) watch.Interface {
 	t.Helper()
 	in, err := NewNodes(w.Table).Watch(in(space), &internalversion.ListOptions{ResourceVersion: from})
