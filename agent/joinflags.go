@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"skerry.dev/skerry/tunnel/commandline"
 	"skerry.dev/skerry/tunnel/enroll"
 )
 
@@ -44,7 +45,7 @@ func TokenOf(c *cli.Context, credential string, usage func(string, ...any) error
 	}
 	if err == nil && token == "" && file != "-" && !hasJoined(c.String("data-dir")) {
 		err = fmt.Errorf("%w: the token file %[2]s is missing or empty, and this site has not joined yet; make a "+
-			"token at the center with: skerry token create -o token >%[2]s", ErrRefused, file)
+			"token at the center with: skerry token create -o token >%s", ErrRefused, file, commandline.Word(file))
 	}
 	return token, err
 }

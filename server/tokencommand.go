@@ -27,14 +27,17 @@ func TokenCommand() *cli.Command {
 			return commandline.Usage("--uses %d: a token joins 1 to %d sites; for more make several tokens",
 				uses, sessions.MaxTokenUses)
 		}
+		l, err := commandline.Labels(c)
+		if err != nil {
+			return err
+		}
+		if err := sessions.CheckLabels(l); err != nil {
+			return commandline.Usage("--labels: %s", err)
+		}
 		root, parent, err := admin.RootConfig(c.String("kubeconfig"))
 		if err == nil {
 			err = admin.CheckCenter(c.Context, root)
 		}
-		if err != nil {
-			return err
-		}
-		l, err := commandline.Labels(c)
 		if err != nil {
 			return err
 		}

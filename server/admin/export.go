@@ -17,6 +17,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel/commandline"
 	"skerry.dev/skerry/tunnel/output"
 )
 
@@ -104,7 +105,7 @@ func ExportSpace(ctx context.Context, o ExportOptions) (err error) {
 	}
 	_, err = fmt.Fprintf(o.Out, "%s holds the %d objects of space %q at revision %s, Secrets among them.\n"+
 		"Import it into another center:  skerry space import %s -f %s --kubeconfig OTHER\n%s", o.File, w.n, o.Name,
-		revision, o.Name, o.File, borrowed(spec))
+		revision, o.Name, commandline.Word(o.File), borrowed(spec))
 	return err
 }
 

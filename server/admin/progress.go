@@ -92,7 +92,7 @@ func (p *Progress) writeLocked(text string) {
 	if runes := []rune(text); len(runes) >= p.width {
 		text = string(runes[:max(0, p.width-2)]) + "…"
 	}
-	fmt.Fprint(p.out, "\r"+text+clearLine)
+	fmt.Fprint(p.out, "\r"+shows(text)+clearLine)
 }
 
 // Done removes the line from a terminal, for what is printed next.

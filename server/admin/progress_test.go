@@ -39,7 +39,36 @@ func TestFitsTheScreen(t *testing.T) {
 	if got := fit(text, 20, 4); got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
+	hint := "paris is away: run systemctl status skerry-agent\n    do: look there again\n"
+	want = "paris is away: run\x1b[K\nsystemctl status\x1b[K\nskerry-agent\x1b[K\n    do: look there\x1b[K\n    again\x1b[K\n"
+	if got := fit(hint, 20, 40); got != want {
+		t.Errorf("sentences are cut: %q", got)
+	}
+	if got := fit("NAME   CONNECTED   SYNCED\n", 20, 40); got != "NAME   CONNECTED   …\x1b[K\n" {
+		t.Errorf("a row of a table: %q", got)
+	}
 	if got := fit("one\ntwo\n", 20, 40); got != "one\x1b[K\ntwo\x1b[K\n" {
 		t.Errorf("what fits is cut: %q", got)
+	}
+}
+
+// A terminal without UTF-8 gets lines and dots that it can show, in as many columns.
+func TestLocale(t *testing.T) {
+	const tree = "├─ eu\n│  └─ paris…\n"
+	for _, c := range []struct{ all, ctype, lang, want string }{
+		{"", "", "", tree},
+		{"", "", "C", "|- eu\n|  `- paris>\n"},
+		{"", "", "de_DE.UTF-8", tree},
+		{"C", "", "de_DE.UTF-8", "|- eu\n|  `- paris>\n"},
+		{"C.utf8", "C", "C", tree},
+		{"", "en_US.ISO-8859-1", "en_US.UTF-8", "|- eu\n|  `- paris>\n"},
+	} {
+		t.Setenv("LC_ALL", c.all)
+		t.Setenv("LC_CTYPE", c.ctype)
+		t.Setenv("LANG", c.lang)
+		var out strings.Builder
+		if n, err := (localized{&out}).Write([]byte(tree)); n != len(tree) || err != nil || out.String() != c.want {
+			t.Errorf("%+v: %q", c, out.String())
+		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"skerry.dev/skerry/server/admin/credential"
 	"skerry.dev/skerry/server/admin/credential/signin"
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // sharedKubeconfig writes a kubeconfig for all people of an OIDC provider. It has no secret: each of
@@ -41,9 +42,9 @@ func sharedKubeconfig(ctx context.Context, o KubeconfigOptions, p signin.Provide
 			return err
 		}
 		_, err = fmt.Fprintf(o.Out, "%s has no secret; give it to the team. They run:\n"+
-			"  skerry space use %s --kubeconfig %[1]s && skerry login\n"+
+			"  skerry space use %s --kubeconfig %[3]s && skerry login\n"+
 			"Give rights to a user or a group of the provider:\n  skerry space grant %[2]s --user U (or --group G)\n",
-			o.File, o.Space)
+			o.File, o.Space, commandline.Word(o.File))
 		return err
 	}
 	data, err := clientcmd.Write(*config)

@@ -283,5 +283,5 @@ func (w *statusWriter) print(s *fleet.Snapshot) error {
 	} else if w.View == ProblemView && len(page.Rows) == 0 {
 		fmt.Fprintf(w.Out, "Nothing is wrong with %s.\n", fleet.Counted(len(s.Sites), "site"))
 	}
-	return page.Print(w.Out)
+	return page.Print(localized{w.Out})
 }

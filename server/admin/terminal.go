@@ -40,7 +40,7 @@ func (t *terminal) put(clear, text string) error {
 	if err != nil || width <= 0 || height <= 0 {
 		width, height = 80, 24
 	}
-	_, err = t.file.WriteString(clear + home + fit(text, width, height) + clearBelow)
+	_, err = t.file.WriteString(clear + home + shows(fit(text, width, height)) + clearBelow)
 	return err
 }
 
@@ -52,9 +52,13 @@ const (
 	clearBelow  = "\x1b[J"
 )
 
-// fit cuts a text to a screen, and clears what was behind the lines.
+// fit brings a text on a screen, and clears what was behind the lines. Rows of a table are cut; sentences, which
+// say last what to do, go on in the next line.
 func fit(text string, width, height int) string {
-	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
+	var lines []string
+	for line := range strings.SplitSeq(strings.TrimRight(text, "\n"), "\n") {
+		lines = append(lines, wrap(line, width)...)
+	}
 	if most := max(2, height-1); len(lines) > most {
 		lines = append(lines[:most-1], fmt.Sprintf("... %d more lines", len(lines)-most+1))
 	}
@@ -66,6 +70,55 @@ func fit(text string, width, height int) string {
 		out.WriteString(line + clearLine + "\n")
 	}
 	return out.String()
+}
+
+// wrap breaks a line between words. A row of a table, which has spaces between its columns, stays as it is.
+func wrap(line string, width int) (lines []string) {
+	if utf8.RuneCountInString(line) <= width || strings.Contains(strings.TrimLeft(line, " "), "   ") {
+		return []string{line}
+	}
+	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+	now := ""
+	for word := range strings.FieldsSeq(line) {
+		longer := now + " " + word
+		if now == "" {
+			longer = indent + word
+		}
+		if now != "" && utf8.RuneCountInString(longer) > width {
+			lines = append(lines, now)
+			longer = indent + word
+		}
+		now = longer
+	}
+	return append(lines, now)
+}
+
+// ascii stands for what a terminal shows that has no UTF-8, column for column.
+var ascii = strings.NewReplacer("├─", "|-", "└─", "`-", "│", "|", "…", ">")
+
+// shows returns a text as the locale of the caller can show it. Without a locale it is UTF-8, as everywhere
+// that commands run without people.
+func shows(text string) string {
+	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
+		if locale := strings.ToUpper(os.Getenv(name)); locale != "" {
+			if strings.Contains(locale, "UTF-8") || strings.Contains(locale, "UTF8") {
+				return text
+			}
+			return ascii.Replace(text)
+		}
+	}
+	return text
+}
+
+// localized is a writer of texts that shows returns.
+type localized struct{ io.Writer }
+
+// Write implements io.Writer.
+func (w localized) Write(p []byte) (int, error) {
+	if _, err := io.WriteString(w.Writer, shows(string(p))); err != nil {
+		return 0, err
+	}
+	return len(p), nil
 }
 
 // below adds a line to what was drawn last.

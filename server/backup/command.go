@@ -12,6 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"skerry.dev/skerry/server/backup/destination"
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // UsageFunc makes the error of an invalid command line.
@@ -152,11 +153,12 @@ func (do commands) backup(c *cli.Context, location string) error {
 	_, err = fmt.Fprintf(
 		c.App.Writer,
 		"%s holds center %s up to revision %d, and its keys: keep it as secret as them.\n%s\n"+
-			"Make a data directory of it:  skerry center restore %[1]s --data-dir DIR\n",
+			"Make a data directory of it:  skerry center restore %[5]s --data-dir DIR\n",
 		location,
 		m.Incarnation,
 		m.Revision,
 		needs,
+		commandline.Word(location),
 	)
 	return err
 }

@@ -132,7 +132,7 @@ func (d *Server) judge(ctx context.Context, client dynamic.Interface, r enroll.J
 		return j, enroll.ErrTokenUsed
 	}
 	j.labels = siteLabels(r.Labels)
-	if err := checkLabels(j.labels); err != nil {
+	if err := CheckLabels(j.labels); err != nil {
 		return j, fmt.Errorf("%w: %w", enroll.ErrLabels, err)
 	}
 	j.target, err = client.Resource(syncTargets).Get(ctx, j.name, metav1.GetOptions{})
@@ -324,8 +324,8 @@ func siteLabels(labels map[string]string) map[string]string {
 	return out
 }
 
-// checkLabels tells which label is none that an object can have.
-func checkLabels(labels map[string]string) error {
+// CheckLabels returns which label is none that an object can have.
+func CheckLabels(labels map[string]string) error {
 	for _, k := range slices.Sorted(maps.Keys(labels)) {
 		if errs := slices.Concat(validation.IsQualifiedName(k), validation.IsValidLabelValue(labels[k])); len(
 			errs,

@@ -90,7 +90,7 @@ func CreateToken(ctx context.Context, root *rest.Config, o TokenOptions) (string
 	if uses < 1 || uses > MaxTokenUses {
 		return "", fmt.Errorf("a token joins 1 to %d sites, and not %d", MaxTokenUses, uses)
 	}
-	if err := checkLabels(o.Labels); err != nil {
+	if err := CheckLabels(o.Labels); err != nil {
 		return "", err
 	}
 	pin, err := pinOf(root)
