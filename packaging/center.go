@@ -63,6 +63,10 @@ func centerCommand() *cli.Command {
 			if c.Duration("certificate-life") < shortestCertificate {
 				return commandline.Usage("--certificate-life %s: at least %s", c.Duration("certificate-life"), shortestCertificate)
 			}
+			if len(c.StringSlice("parent")) == 0 && (c.String("token") != "" || c.String("token-file") != "") {
+				return commandline.Usage("--token and --token-file join a parent: give --parent, https://HOST:PORT, for a relay; " +
+					"a center by itself needs no token")
+			}
 			plan, err := server.BackupOf(c, commandline.Usage)
 			if err != nil {
 				return err

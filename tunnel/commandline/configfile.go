@@ -27,9 +27,13 @@ func FromFile(c *cli.Context) error {
 	} else if err != nil {
 		return fmt.Errorf("read configuration: %w; write that file, or leave out --config", err)
 	}
-	var keys map[string]any
-	if err := yaml.UnmarshalStrict(data, &keys); err != nil {
+	var read any
+	if err := yaml.UnmarshalStrict(data, &read); err != nil {
 		return Usage("configuration %s: %s; write lines of KEY: VALUE, indented by spaces and never by tabs", path, err)
+	}
+	keys, ok := read.(map[string]any)
+	if !ok && read != nil {
+		return Usage("configuration %s: there are no keys in it; write lines of KEY: VALUE, such as name: paris", path)
 	}
 	for key, value := range flat(keys, c.Command.Flags) {
 		i := slices.IndexFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == key })
@@ -103,7 +107,13 @@ func scalars(value any, flag cli.Flag) ([]string, error) {
 	out := make([]string, len(list))
 	for i, v := range list {
 		switch v := v.(type) {
-		case string, bool:
+		case string:
+			out[i] = v
+		case bool:
+			if _, isText := flag.(*cli.StringFlag); isText {
+				return nil, errors.New("takes a text, and YAML reads yes, no, on, off, y and n as true or false; write it in " +
+					"quotes if that is meant")
+			}
 			out[i] = fmt.Sprint(v)
 		case float64:
 			out[i] = strconv.FormatFloat(v, 'f', -1, 64)

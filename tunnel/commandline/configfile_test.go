@@ -33,9 +33,12 @@ func TestFromFile(t *testing.T) {
 		"nothing":             {file: "listen:\n", cause: "listen: has no value"},
 		"wrong type":          {file: "number: many\n", cause: "number"},
 		"twice":               {file: "listen: a\nlisten: b\n", cause: "already set"},
-		"no mapping at all":   {file: "- a\n", cause: "configuration"},
+		"no mapping at all":   {file: "- a\n", cause: "there are no keys in it"},
+		"a text alone":        {file: "listen\n", cause: "there are no keys in it"},
 		"large number stays":  {file: "listen: 12345678\n", listen: "12345678"},
-		"true and false stay": {file: "listen: true\n", listen: "true"},
+		"a site called no":    {file: "listen: no\n", cause: "listen: takes a text, and YAML reads yes, no"},
+		"in quotes":           {file: "listen: \"no\"\n", listen: "no"},
+		"true in a list":      {file: "advertise: false\n", listen: "default", advertise: []string{"false"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "center.yaml")
