@@ -277,6 +277,7 @@ func TestStatus(t *testing.T) {
 		"refilling":    {condition(tunnel.StoreHealthy, "Refilling"), "store-refilling"},
 		"full disk":    {condition(tunnel.StoreHealthy, "DiskRefuses"), ""}, // machine.disk
 		"cluster":      {condition(tunnel.ClusterUnchanged, "X"), "cluster-replaced"},
+		"lease":        {condition(tunnel.LeaseHeld, "Ended"), "lease-ended"},
 		"two agents":   {agent.Status{Replaced: []time.Time{now, now}, Ended: tunnel.ErrReplaced.Error()}, "two-agents"},
 		"one restart":  {agent.Status{Replaced: []time.Time{now}}, ""},
 		"long ago":     {agent.Status{Replaced: []time.Time{now, now.Add(-time.Hour)}}, ""},

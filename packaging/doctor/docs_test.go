@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -91,4 +92,31 @@ func TestFaults(t *testing.T) {
 	if len(known) < 22 {
 		t.Errorf("only %d faults", len(known))
 	}
+}
+
+// Every fault is seeded by a test, which names it in its source: one that nobody has seen may never be found.
+func TestEveryFaultIsSeeded(t *testing.T) {
+	var tests strings.Builder
+	for _, dir := range []string{".", "../../agent/doctor", "../../server/doctor", "../../tunnel/doctor"} {
+		err := filepath.WalkDir(dir, func(path string, _ os.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			tests.Write(text)
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	seen := map[string]bool{}
+	for _, c := range all() {
+		for _, f := range c.Faults {
+			if seen[f.Name] = true; !strings.Contains(tests.String(), `"`+f.Name+`"`) {
+				t.Errorf("%s of %s is seeded by no test", f.Name, c.Name)
+			}
+		}
+	}
+	t.Logf("%d faults, all seeded by tests", len(seen))
 }
