@@ -2,12 +2,13 @@ package agent
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"os"
 
 	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/tunnel/output"
 )
 
 // serviceData is where an agent that runs as a service keeps its data, plainData where any other does.
@@ -15,6 +16,9 @@ const (
 	serviceData = "/var/lib/skerry-agent"
 	plainData   = "/var/lib/skerry"
 )
+
+// checkFormats are what -o takes.
+const checkFormats = "json or yaml"
 
 // checkedDir is the directory that is looked at: that of the service, where there is one.
 func checkedDir(service string) string {
@@ -43,10 +47,11 @@ func CheckCommand(usage func(format string, args ...any) error) *cli.Command {
 				Usage: "mend the store: what is lost is asked of the parent at the next start",
 			},
 			&cli.BoolFlag{Name: "rotate-key", Usage: "encrypt Secrets under a new key and destroy the old one"},
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "json"}},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: checkFormats}},
 		Action: func(c *cli.Context) error {
-			if out := c.String("output"); out != "" && out != "json" {
-				return usage("--output %q: use json", out)
+			format := c.String("output")
+			if format != "" && format != "json" && format != "yaml" {
+				return usage("--output %q: use %s", format, checkFormats)
 			}
 			log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
 			found, err := Check(
@@ -60,11 +65,8 @@ func CheckCommand(usage func(format string, args ...any) error) *cli.Command {
 			if err != nil {
 				return err
 			}
-			if c.String("output") == "json" {
-				encoder := json.NewEncoder(c.App.Writer)
-				encoder.SetIndent("", "  ")
-				err = encoder.Encode(found)
-			} else {
+			printed, err := output.Print(c.App.Writer, format, found)
+			if !printed {
 				err = found.Print(c.App.Writer)
 			}
 			return errors.Join(err, found.Err())

@@ -93,7 +93,7 @@ func TokenCommand() *cli.Command {
 	}
 	return &cli.Command{Name: "token", Usage: "make, list and revoke join tokens", Subcommands: []*cli.Command{
 		{Name: "create", Usage: "make a token that joins a site, and print the command to run there", Action: create,
-			Flags: admin.ClientFlags(admin.OutputFlag("token or json"),
+			Flags: admin.ClientFlags(admin.JoinOutputFlag(),
 				&cli.StringSliceFlag{Name: "labels",
 					Usage: "k=v labels that each of its sites will have here, whatever the site says"},
 				&cli.IntFlag{Name: "uses", Value: 1, Usage: "how many sites it joins, up to 1000; each with a name of its own"},

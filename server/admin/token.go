@@ -1,7 +1,6 @@
 package admin
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/url"
@@ -9,11 +8,13 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"github.com/urfave/cli/v2"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/duration"
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel/output"
 )
 
 // RootConfig returns a client configuration for the root space of the center that the user means
@@ -30,45 +31,59 @@ func RootConfig(kubeconfig string) (*rest.Config, string, error) {
 	return c.config, parent.Scheme + "://" + parent.Host, nil
 }
 
+// joinFormats are what -o of `skerry token create` takes.
+const joinFormats = "token, json or yaml"
+
+// JoinOutputFlag is -o of `skerry token create`.
+func JoinOutputFlag() cli.Flag { return OutputFlag(joinFormats) }
+
 // CheckJoinOutput refuses an output that PrintJoin does not know, before there is a token.
 func CheckJoinOutput(output string) error {
-	if output != "" && output != "token" && output != "json" {
-		return Usage("-o %q: use token or json", output)
+	switch output {
+	case "", "token", "json", "yaml":
+		return nil
 	}
-	return nil
+	return Usage("-o %q: use %s", output, joinFormats)
 }
 
-// PrintJoin prints a new join token: alone for the output "token", else with the one command that
+// PrintJoin prints a new join token: alone for the output "token", as data, or with the one command that
 // is run at the site.
-func PrintJoin(w io.Writer, output, parent, token string, ttl time.Duration, uses int) error {
-	switch output {
-	case "token":
-		fmt.Fprintln(w, token)
-	case "json":
-		return json.NewEncoder(w).Encode(map[string]any{"token": token, "parent": parent,
-			"expiresIn": ttl.String(), "uses": uses})
-	case "":
-		where, joins := "the workload cluster, once,", "joins one site and is then used up"
-		if uses > 1 {
-			where = fmt.Sprintf("each of up to %d workload clusters, once,", uses)
-			joins = fmt.Sprintf("joins %d sites and is then used up", uses)
-		}
-		fmt.Fprintf(w, "Run this beside %s within %s:\n\n"+
-			"  skerry agent --parent %s --name SITE --policy baseline --kubeconfig /path/to/kubeconfig "+
-			"--token-file - <<END\n%s\nEND\n\n"+
-			"SITE is the name that the cluster shall have here. What spaces may do on it is --policy restricted where "+
-			"strangers use it,\n"+
-			"baseline where teams share it, and trusted where it is yours alone: skerry agent policy prints all of each. The "+
-			"token %s. It is "+
-			"read from standard\n"+
-			"input, so that the list of processes does not show it; --token-file FILE reads a file, "+
-			"which only its owner should read.\n",
-			where, duration.HumanDuration(ttl), parent, token, joins)
-	default:
-		return CheckJoinOutput(output)
+func PrintJoin(w io.Writer, format, parent, token string, ttl time.Duration, uses int) error {
+	if err := CheckJoinOutput(format); err != nil {
+		return err
 	}
-	return nil
+	if format == "token" {
+		_, err := fmt.Fprintln(w, token)
+		return err
+	}
+	data := map[string]any{"token": token, "parent": parent, "expiresIn": ttl.String(), "uses": uses}
+	if printed, err := output.Print(w, format, data); printed {
+		return err
+	}
+	where, joins := "the workload cluster, once,", "joins one site and is then used up"
+	if uses > 1 {
+		where = fmt.Sprintf("each of up to %d workload clusters, once,", uses)
+		joins = fmt.Sprintf("joins %d sites and is then used up", uses)
+	}
+	_, err := fmt.Fprintf(w, joinText, where, duration.HumanDuration(ttl), parent, token, joins)
+	return err
 }
+
+const joinText = `Run this beside %[1]s within %[2]s:
+
+  skerry agent --parent %[3]s --name SITE --policy baseline --kubeconfig /path/to/kubeconfig --token-file - <<END
+%[4]s
+END
+
+SITE is the name that the cluster shall have here. What spaces may do on it is --policy restricted where
+strangers use it, baseline where teams share it, and trusted where it is yours alone: skerry agent policy
+prints all of each. The token %[5]s. It is read from standard input, so that
+the list of processes does not show it; --token-file FILE reads a file, which only its owner should read.
+
+As a service that systemd keeps running, with the token in FILE:
+
+  sudo skerry install agent --parent %[3]s --name SITE --set policy=baseline --token-file FILE
+`
 
 // Token is what is known of a join token; the secret itself is not kept anywhere.
 type Token struct {
