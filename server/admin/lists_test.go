@@ -46,7 +46,7 @@ func TestListFormats(t *testing.T) {
 		kind, status := "Space", `{"usage":{"objects":7}}`
 		switch {
 		case strings.HasSuffix(r.URL.Path, "synctargets"):
-			kind, status = "SyncTarget", `{}`
+			kind, status = "SyncTarget", `{"agentVersion":"1.2.3"}`
 		case !strings.HasSuffix(r.URL.Path, "spaces"):
 			http.NotFound(w, r)
 			return
@@ -65,7 +65,7 @@ func TestListFormats(t *testing.T) {
 		"space list -o name":       "space.skerry.dev/one",
 		"target list -o name":      "synctarget.skerry.dev/one",
 		"target list":              "NAME CONNECTED SYNCED KIND BELOW DESIRED APPLIED REFUSED LAST-SEEN VERSION TRANSPORT one",
-		"target list -o wide":      "LINK DOWN-TODAY UP-TODAY PENDING one",
+		"target list -o wide":      "TRANSPORT AGENT LINK DOWN-TODAY UP-TODAY PENDING one Unknown Unknown cluster - 0 0 0 never 1.2.3 lan",
 		"target list -o json":      `"kind": "SyncTargetList"`,
 		"target list -o yaml":      "kind: SyncTargetList",
 		"status -o table":          "one is not connected: its agent has not dialled yet",

@@ -17,20 +17,20 @@ var (
 	columns = []string{"NAME", "CONNECTED", "SYNCED", "KIND", "BELOW", "DESIRED", "APPLIED",
 		"REFUSED", "LAST-SEEN",
 		"VERSION", "TRANSPORT"}
-	linkColumns = []string{"LINK", "DOWN-TODAY", "UP-TODAY", "PENDING"}
+	wideColumns = []string{"AGENT", "LINK", "DOWN-TODAY", "UP-TODAY", "PENDING"}
 )
 
-// Table is all sites, one a row; wide, also what crossed their links today.
+// Table is all sites, one a row; wide, also their agents' versions, and what crossed their links today.
 func Table(s *Snapshot, wide bool) Page {
 	p := Page{Head: columns}
 	if wide {
-		p.Head = slices.Concat(columns, linkColumns)
+		p.Head = slices.Concat(columns, wideColumns)
 	}
 	for i := range s.Sites {
 		t := &s.Sites[i]
 		cells := s.Clock.row(t)
 		if wide {
-			cells = append(cells, linkCells(t, s.Clock.Now)...)
+			cells = append(append(cells, t.Status.AgentVersion), linkCells(t, s.Clock.Now)...)
 		}
 		p.Rows = append(p.Rows, Row{Key: "site " + t.Name, Cells: cells})
 	}

@@ -20,6 +20,7 @@ import (
 // +kubebuilder:printcolumn:name="Below",type=integer,JSONPath=`.status.below.targets`
 // +kubebuilder:printcolumn:name="Reached",type=integer,JSONPath=`.status.below.connected`
 // +kubebuilder:printcolumn:name="Version",type=string,JSONPath=`.status.kubernetesVersion`
+// +kubebuilder:printcolumn:name="Agent",type=string,priority=1,JSONPath=`.status.agentVersion`
 // +kubebuilder:printcolumn:name="Relay",type=boolean,priority=1,JSONPath=`.status.relay`
 // +kubebuilder:printcolumn:name="Unschedulable",type=boolean,priority=1,JSONPath=`.spec.unschedulable`
 // +kubebuilder:printcolumn:name="Link",type=string,priority=1,JSONPath=`.spec.link.class`
