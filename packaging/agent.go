@@ -59,7 +59,25 @@ func agentCommand() *cli.Command {
 	}
 }
 
+// checkAgent refuses flags by which nobody can join a parent, before anything is written.
+func checkAgent(c *cli.Context) error {
+	_, err := joinConfig(c)
+	return err
+}
+
+// agentConfig is joinConfig with the join token and the logger.
 func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
+	cfg, err := joinConfig(c)
+	if err != nil {
+		return agent.Config{}, err
+	}
+	cfg.Log = log
+	cfg.Token, err = agent.TokenOf(c, systemd.Credential("token"), commandline.Usage)
+	return cfg, err
+}
+
+// joinConfig is what flags say of an agent, or of the half of a relay that joins a parent.
+func joinConfig(c *cli.Context) (agent.Config, error) {
 	if len(c.StringSlice("parent")) == 0 {
 		return agent.Config{}, commandline.Usage("--parent is required: the address of the center, https://HOST:PORT; see: "+
 			"%s --help", c.Command.HelpName)
@@ -77,10 +95,6 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 	if err != nil {
 		return agent.Config{}, commandline.Usage("%s", err)
 	}
-	token, err := agent.TokenOf(c, systemd.Credential("token"), commandline.Usage)
-	if err != nil {
-		return agent.Config{}, err
-	}
 	l, err := commandline.Labels(c)
 	if share := c.Int("max-delete-share"); err == nil && (share < 1 || share > 100) {
 		err = commandline.Usage("--max-delete-share %d: give a percentage, 1 to 100", share)
@@ -90,8 +104,8 @@ func agentConfig(c *cli.Context, log *slog.Logger) (agent.Config, error) {
 	pods, unreachable := agent.GatewayAddressOf(c, commandline.Usage)
 	return agent.Config{Allow: allow, Leasing: agent.Leasing{RefuseStop: !c.Bool("allow-scale-to-zero")},
 		Impersonate: c.Bool("impersonate"), SpacesNamespace: spaces,
-		GatewayAddress: pods, DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way, Token: token,
+		GatewayAddress: pods, DataDir: c.String("data-dir"), Parents: c.StringSlice("parent"), Proxy: way,
 		Name:   name,
 		Labels: l, MaxDeleteShare: c.Int("max-delete-share"), MetricsListen: c.String("metrics-listen"),
-		Version: version, Revision: commit, Log: log}, errors.Join(err, wrong, invalid, unreachable)
+		Version: version, Revision: commit}, errors.Join(err, wrong, invalid, unreachable)
 }

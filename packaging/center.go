@@ -54,18 +54,8 @@ func centerCommand() *cli.Command {
 				return err
 			}
 			defer traces.Close()
-			if err := commandline.HostPort("--listen", c.String("listen")); err != nil {
+			if err := checkCenter(c); err != nil {
 				return err
-			}
-			if err := commandline.HostNames("--advertise", c.StringSlice("advertise")); err != nil {
-				return err
-			}
-			if c.Duration("certificate-life") < shortestCertificate {
-				return commandline.Usage("--certificate-life %s: at least %s", c.Duration("certificate-life"), shortestCertificate)
-			}
-			if len(c.StringSlice("parent")) == 0 && (c.String("token") != "" || c.String("token-file") != "") {
-				return commandline.Usage("--token and --token-file join a parent: give --parent, https://HOST:PORT, for a relay; " +
-					"a center by itself needs no token")
 			}
 			plan, err := server.BackupOf(c, commandline.Usage)
 			if err != nil {
@@ -113,6 +103,27 @@ func centerCommand() *cli.Command {
 		},
 		Subcommands: append(server.BackupCommands(version, commandline.Usage), admin.RotateEncryptionKeyCommand()),
 	}
+}
+
+// checkCenter refuses flags of a center, or of a relay, that it cannot run with, before it has written anything.
+func checkCenter(c *cli.Context) error {
+	if err := commandline.HostPort("--listen", c.String("listen")); err != nil {
+		return err
+	}
+	if err := commandline.HostNames("--advertise", c.StringSlice("advertise")); err != nil {
+		return err
+	}
+	if c.Duration("certificate-life") < shortestCertificate {
+		return commandline.Usage("--certificate-life %s: at least %s", c.Duration("certificate-life"), shortestCertificate)
+	}
+	if len(c.StringSlice("parent")) > 0 {
+		return checkAgent(c)
+	}
+	if c.String("token") != "" || c.String("token-file") != "" {
+		return commandline.Usage("--token and --token-file join a parent: give --parent, https://HOST:PORT, for a relay; " +
+			"a center by itself needs no token")
+	}
+	return nil
 }
 
 // shortestCertificate is the shortest life of an agent's certificate: it has to outlast the way to

@@ -26,6 +26,8 @@ type machine struct {
 	run    func(ctx context.Context, name string, args ...string) error
 	access func(path string) error // says why nobody can write a path, see writable
 	self   func() (string, error)  // the path of this program
+	// check refuses the flags of the daemon, see Checks; nil refuses none.
+	check cli.ActionFunc
 	// version is that of the program at a path, see programVersion.
 	version func(ctx context.Context, path string) string
 }
@@ -86,8 +88,11 @@ func (m *machine) systemctl(ctx context.Context, args ...string) error {
 	return m.step("systemctl "+strings.Join(args, " "), func() error { return m.run(ctx, "systemctl", args...) })
 }
 
+// Checks say of the flags of a daemon, by its name, what it would refuse when it starts.
+type Checks map[string]func(*cli.Context) error
+
 // Command is `skerry install`.
-func Command(usage func(format string, args ...any) error) *cli.Command {
+func Command(usage func(format string, args ...any) error, checks Checks) *cli.Command {
 	dry := &cli.BoolFlag{Name: "dry-run", Usage: "say what would be done, change nothing"}
 	wait := &cli.BoolFlag{
 		Name:  "no-start",
@@ -120,7 +125,9 @@ func Command(usage func(format string, args ...any) error) *cli.Command {
 			} else if err != nil {
 				return usage("%s", err)
 			}
-			return here(c).install(c.Context, c.App, r)
+			on := here(c)
+			on.check = checks[string(m)]
+			return on.install(c.Context, c.App, r)
 		}
 	}
 	all := &cli.Command{

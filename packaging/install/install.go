@@ -26,7 +26,7 @@ func (m *machine) install(ctx context.Context, app *cli.App, r request) error {
 	}
 	config, err := m.merged(r, files)
 	if err == nil {
-		err = acceptable(app, r.mode, config)
+		err = acceptable(app, r.mode, config, m.check)
 	}
 	if err != nil {
 		return err

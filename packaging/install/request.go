@@ -11,7 +11,10 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/yaml"
+
+	"skerry.dev/skerry/tunnel/enroll"
 )
 
 // request is what one installation sets.
@@ -43,7 +46,8 @@ func requestOf(c *cli.Context, m mode) (request, error) {
 		return r, err
 	}
 	maps.Copy(r.keys, set)
-	for flag, credential := range map[string]string{"token-file": "token", "kubeconfig": "kubeconfig"} {
+	for _, pair := range [][2]string{{"token-file", "token"}, {"kubeconfig", "kubeconfig"}} {
+		flag, credential := pair[0], pair[1]
 		path := c.String(flag)
 		if path == "" {
 			continue
@@ -57,9 +61,29 @@ func requestOf(c *cli.Context, m mode) (request, error) {
 		} else if err != nil {
 			return r, fmt.Errorf("--%s: %w", flag, err)
 		}
+		if err := checkSecret(credential, text); err != nil {
+			return r, fmt.Errorf("--%s %s: %w", flag, path, err)
+		}
 		r.credentials[credential] = text
 	}
 	return r, nil
+}
+
+// checkSecret refuses what is no join token, or no kubeconfig, before it is kept for a service that would end
+// by it.
+func checkSecret(credential, text string) error {
+	if credential == "token" {
+		if strings.TrimSpace(text) == "" {
+			return errors.New("there is no token in it; make one at the center with: skerry token create -o token")
+		}
+		_, err := enroll.ParseToken(strings.TrimSpace(text))
+		return err
+	}
+	config, err := clientcmd.Load([]byte(text))
+	if err != nil || config.Contexts[config.CurrentContext] == nil {
+		return errors.New("this is no kubeconfig with a current context; give the file of the workload cluster")
+	}
+	return nil
 }
 
 func readSecret(path string) (string, error) {

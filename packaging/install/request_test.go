@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"skerry.dev/skerry/tunnel/commandline"
+	"skerry.dev/skerry/tunnel/enroll"
 )
 
 // keysOf returns the keys that a command line of `skerry install center` sets.
@@ -46,6 +47,23 @@ func TestSettings(t *testing.T) {
 	}
 }
 
+// What the daemon says of all its flags is said before they are written.
+func TestFlagsThatTheServiceRefuses(t *testing.T) {
+	m, _, ran := someMachine(t)
+	app := someApp()
+	app.Command("agent").Before = commandline.FromFile
+	m.check = func(c *cli.Context) error {
+		if c.String("name") != "paris" {
+			t.Errorf("it sees the name %q", c.String("name"))
+		}
+		return commandline.Usage("--parent is required")
+	}
+	if err := m.install(t.Context(), app, agentRequest()); !errors.Is(err, commandline.ErrUsage) || len(*ran) > 0 ||
+		exists(m.path("/etc")) {
+		t.Errorf("%v, %v", err, *ran)
+	}
+}
+
 // What the service would refuse is refused before anything is written, and named by the file's name.
 func TestSettingsThatTheServiceRefuses(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
@@ -69,5 +87,24 @@ func TestSettingsThatTheServiceRefuses(t *testing.T) {
 	}
 	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
+
+// A file that is no token, or no kubeconfig, is refused by its name; the service would end by it.
+func TestSecretsThatTheServiceRefuses(t *testing.T) {
+	token := enroll.NewToken(strings.Repeat("a", 64)).String()
+	const kubeconfig = "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: a}}]\n"
+	for _, c := range []struct{ credential, text, refused string }{
+		{"token", token + "\n", ""},
+		{"token", " \n", "there is no token in it; make one at the center with: skerry token create"},
+		{"token", "nonsense", enroll.ErrTokenFormat.Error()},
+		{"kubeconfig", kubeconfig, ""},
+		{"kubeconfig", "apiVersion: v1\nkind: Config\n", "this is no kubeconfig with a current context"},
+		{"kubeconfig", "a: [", "this is no kubeconfig with a current context"},
+	} {
+		err := checkSecret(c.credential, c.text)
+		if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
+			t.Errorf("%s %q: %v", c.credential, c.text, err)
+		}
 	}
 }

@@ -66,8 +66,8 @@ func flagsOf(c *cli.Context, m mode) []cli.Flag {
 }
 
 // acceptable reads a service's file as the service will, and returns what that one would say of it: an
-// unknown key, or a value that a key does not take.
-func acceptable(app *cli.App, m mode, config string) error {
+// unknown key, or a value that a key does not take, or what check says of all of them.
+func acceptable(app *cli.App, m mode, config string, check cli.ActionFunc) error {
 	daemon := app.Command(string(m))
 	if daemon == nil || daemon.Before == nil {
 		return nil
@@ -84,10 +84,13 @@ func acceptable(app *cli.App, m mode, config string) error {
 	if err != nil {
 		return fmt.Errorf("check the configuration: %w", err)
 	}
+	if check == nil {
+		check = func(*cli.Context) error { return nil }
+	}
 	reader := &cli.App{Name: app.Name, Writer: io.Discard, ErrWriter: io.Discard, HideHelp: true,
 		ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{{Name: daemon.Name, Flags: daemon.Flags, Before: daemon.Before, HideHelp: true,
-			Action: func(*cli.Context) error { return nil }}}}
+			Action: check}}}
 	if err := reader.Run([]string{app.Name, daemon.Name, "--config", file.Name()}); err != nil {
 		return &refusedConfig{strings.ReplaceAll(err.Error(), file.Name(), m.config()), err}
 	}
