@@ -49,12 +49,18 @@ func TestSettings(t *testing.T) {
 
 // What the daemon says of all its flags is said before they are written.
 func TestFlagsThatTheServiceRefuses(t *testing.T) {
+	t.Setenv("SKERRY_SHARE", "7") // of who installs; the service does not have it
+	defer func() {
+		if os.Getenv("SKERRY_SHARE") != "7" {
+			t.Error("a variable is gone")
+		}
+	}()
 	m, _, ran := someMachine(t)
 	app := someApp()
 	app.Command("agent").Before = commandline.FromFile
 	m.check = func(c *cli.Context) error {
-		if c.String("name") != "paris" {
-			t.Errorf("it sees the name %q", c.String("name"))
+		if c.String("name") != "paris" || c.Int("share") != 30 {
+			t.Errorf("it sees the name %q and the share %d", c.String("name"), c.Int("share"))
 		}
 		return commandline.Usage("--parent is required")
 	}

@@ -18,7 +18,7 @@ func someApp() *cli.App {
 		&cli.StringFlag{Name: "config"}, &cli.StringFlag{Name: "data-dir"}, &cli.StringFlag{Name: "token"},
 		&cli.StringFlag{Name: "name", Value: "paris", Usage: strings.Repeat("a long word ", 20)},
 		&cli.StringSliceFlag{Name: "parent", Usage: "addresses"},
-		&cli.IntFlag{Name: "share", Value: 30, Usage: "percent"},
+		&cli.IntFlag{Name: "share", Value: 30, Usage: "percent", EnvVars: []string{"SKERRY_SHARE"}},
 		&cli.BoolFlag{Name: "force", Usage: "do it"},
 	}
 	list := &cli.Command{Name: "list", Flags: []cli.Flag{&cli.StringFlag{Name: "output",

@@ -91,10 +91,28 @@ func acceptable(app *cli.App, m mode, config string, check cli.ActionFunc) error
 		ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{{Name: daemon.Name, Flags: daemon.Flags, Before: daemon.Before, HideHelp: true,
 			Action: check}}}
+	defer withoutVariables()()
 	if err := reader.Run([]string{app.Name, daemon.Name, "--config", file.Name()}); err != nil {
 		return &refusedConfig{strings.ReplaceAll(err.Error(), file.Name(), m.config()), err}
 	}
 	return nil
+}
+
+// withoutVariables takes the variables of flags out of this process's environment, which the service does not
+// have, and returns what puts them back.
+func withoutVariables() (restore func()) {
+	taken := map[string]string{}
+	for _, pair := range os.Environ() {
+		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "SKERRY_") {
+			taken[name] = value
+			_ = os.Unsetenv(name) // it fails for no name that Environ returns
+		}
+	}
+	return func() {
+		for name, value := range taken {
+			_ = os.Setenv(name, value)
+		}
+	}
 }
 
 // refusedConfig is an error about a file that is not written yet, by the name that it would have.
