@@ -44,6 +44,11 @@ func TestFitsTheScreen(t *testing.T) {
 	if got := fit(hint, 20, 40); got != want {
 		t.Errorf("sentences are cut: %q", got)
 	}
+	site := "Connected   False (NoSession): run systemctl status\n"
+	want = "Connected   False (NoSession): run\x1b[K\n            systemctl status\x1b[K\n"
+	if got := fit(site, 35, 40); got != want {
+		t.Errorf("a text behind its title: %q", got)
+	}
 	if got := fit("NAME   CONNECTED   SYNCED\n", 20, 40); got != "NAME   CONNECTED   …\x1b[K\n" {
 		t.Errorf("a row of a table: %q", got)
 	}

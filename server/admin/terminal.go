@@ -72,21 +72,39 @@ func fit(text string, width, height int) string {
 	return out.String()
 }
 
-// wrap breaks a line between words. A row of a table, which has spaces between its columns, stays as it is.
-func wrap(line string, width int) (lines []string) {
-	if utf8.RuneCountInString(line) <= width || strings.Contains(strings.TrimLeft(line, " "), "   ") {
+// columnGap is what is at least between two columns of a table.
+const columnGap = "   "
+
+// leastText is in how few columns a text is still broken.
+const leastText = 12
+
+// wrap breaks a line between words: a sentence, and the text behind one title. A row of a table with more
+// columns stays as it is.
+func wrap(line string, width int) []string {
+	text := strings.TrimLeft(line, " ")
+	indent := len(line) - len(text)
+	if _, rest, titled := strings.Cut(text, columnGap); titled {
+		text = strings.TrimLeft(rest, " ")
+		indent = utf8.RuneCountInString(line) - utf8.RuneCountInString(text)
+	}
+	if utf8.RuneCountInString(line) <= width || strings.Contains(text, columnGap) || width-indent < leastText {
 		return []string{line}
 	}
-	indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+	lines := broken(text, width-indent)
+	head := line[:len(line)-len(text)]
+	for i := range lines {
+		lines[i], head = head+lines[i], strings.Repeat(" ", indent)
+	}
+	return lines
+}
+
+// broken are the lines of a text, at most so wide where its words are no longer.
+func broken(text string, width int) (lines []string) {
 	now := ""
-	for word := range strings.FieldsSeq(line) {
-		longer := now + " " + word
-		if now == "" {
-			longer = indent + word
-		}
+	for word := range strings.FieldsSeq(text) {
+		longer := strings.TrimPrefix(now+" "+word, " ")
 		if now != "" && utf8.RuneCountInString(longer) > width {
-			lines = append(lines, now)
-			longer = indent + word
+			lines, longer = append(lines, now), word
 		}
 		now = longer
 	}
