@@ -111,6 +111,11 @@ func Command(usage func(format string, args ...any) error, checks Checks) *cli.C
 	}
 	name := &cli.StringFlag{Name: "name", Usage: "name of this site at its parent (default: the host's name)"}
 	listen := &cli.StringFlag{Name: "listen", Value: "0.0.0.0:7443", Usage: "HOST:PORT of the center"}
+	advertise := func() cli.Flag {
+		return &cli.StringSliceFlag{Name: "advertise", Usage: "host names and addresses by which sites and users " +
+			"reach the center; the first one stands in kubeconfigs and join commands (default: the address of the " +
+			"default route)"}
+	}
 	kubeconfig := &cli.StringFlag{
 		Name:  "kubeconfig",
 		Value: "/etc/rancher/k3s/k3s.yaml",
@@ -137,13 +142,13 @@ func Command(usage func(format string, args ...any) error, checks Checks) *cli.C
 			{
 				Name:   "center",
 				Usage:  "a center",
-				Flags:  []cli.Flag{listen, set(), wait, dry},
+				Flags:  []cli.Flag{listen, advertise(), set(), wait, dry},
 				Action: action("center"),
 			},
 			{
 				Name:   "relay",
 				Usage:  "a center that joins a parent",
-				Flags:  []cli.Flag{listen, parent(true), token, name, set(), wait, dry},
+				Flags:  []cli.Flag{listen, advertise(), parent(true), token, name, set(), wait, dry},
 				Action: action("center"),
 			},
 			{

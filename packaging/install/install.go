@@ -3,11 +3,14 @@ package install
 import (
 	"context"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
+	"sigs.k8s.io/yaml"
 )
 
 // install puts the files of a service in place and starts it. Doing it again changes nothing but
@@ -52,7 +55,7 @@ func (m *machine) install(ctx context.Context, app *cli.App, r request) error {
 			return fmt.Errorf("%w\nsee why: journalctl -u %s -n 30", err, r.mode.unit())
 		}
 	}
-	_, err = fmt.Fprintln(m.out, m.outcome(r))
+	_, err = fmt.Fprintln(m.out, m.outcome(r, config))
 	return err
 }
 
@@ -86,8 +89,8 @@ func (m *machine) write(ctx context.Context, u *undo, at layout, files []File, c
 	return m.systemctl(ctx, "enable", r.mode.unit())
 }
 
-// outcome says what is now, and what comes next.
-func (m *machine) outcome(r request) string {
+// outcome says what is now, with this configuration, and what comes next.
+func (m *machine) outcome(r request, config string) string {
 	switch {
 	case m.dryRun:
 		return "nothing was changed"
@@ -95,10 +98,41 @@ func (m *machine) outcome(r request) string {
 		return fmt.Sprintf("%s starts with the next boot, or by: systemctl start %[1]s", r.mode.unit())
 	case r.mode == "agent":
 		return r.mode.unit() + " runs. Next:\n  systemctl status skerry-agent    # and at the center: skerry status"
-	default:
-		return r.mode.unit() + " runs. Next:\n  skerry token create -o token     # then, on a site: " +
-			"skerry install agent --parent https://THIS-HOST:7443 --token-file FILE"
 	}
+	address, known := advertised(config)
+	text := r.mode.unit() + " runs. Next:\n  skerry token create -o token     # then, on a site: " +
+		"skerry install agent --parent https://" + address + " --token-file FILE"
+	if !known {
+		text += "\nSites and users will know this center by the address of its default route. Give it a name that " +
+			"stays, before they do:\n  skerry install center --advertise NAME"
+	}
+	return text
+}
+
+// advertised is HOST:PORT by which a center with this configuration is known to others; known is false where the
+// configuration does not say the host.
+func advertised(config string) (address string, known bool) {
+	var is struct {
+		Listen    string
+		Advertise any
+	}
+	if yaml.Unmarshal([]byte(config), &is) != nil { // it was read before
+		return "", false
+	}
+	_, port, err := net.SplitHostPort(is.Listen)
+	if err != nil {
+		port = "7443"
+	}
+	first := is.Advertise
+	if list, ok := first.([]any); ok && len(list) > 0 {
+		first = list[0]
+	}
+	text, _ := first.(string)
+	name, _, _ := strings.Cut(text, ",")
+	if name = strings.TrimSpace(name); name == "" {
+		return net.JoinHostPort("THIS-HOST", port), false
+	}
+	return net.JoinHostPort(name, port), true
 }
 
 // packaged reports whether the files came with a deb or rpm, which then owns them.

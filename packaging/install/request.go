@@ -38,8 +38,10 @@ func requestOf(c *cli.Context, m mode) (request, error) {
 			r.keys[name] = v
 		}
 	}
-	if parents := c.StringSlice("parent"); len(parents) > 0 {
-		r.keys["parent"] = parents
+	for _, name := range []string{"parent", "advertise"} {
+		if values := c.StringSlice(name); len(values) > 0 {
+			r.keys[name] = values
+		}
 	}
 	set, err := settings(c.Generic("set"), flagsOf(c, m))
 	if err != nil {

@@ -19,7 +19,7 @@ func keysOf(t *testing.T, args ...string) (map[string]any, error) {
 	app := someApp()
 	var got request
 	app.Commands = append(app.Commands, &cli.Command{Name: "install", Flags: []cli.Flag{
-		&cli.GenericFlag{Name: "set", Value: &pairs{}}, &cli.StringFlag{Name: "listen", Value: "0.0.0.0:7443"},
+		&cli.GenericFlag{Name: "set", Value: &pairs{}}, &cli.StringSliceFlag{Name: "advertise"}, &cli.StringFlag{Name: "listen", Value: "0.0.0.0:7443"},
 	}, Action: func(c *cli.Context) (err error) {
 		got, err = requestOf(c, "center")
 		return err
@@ -32,11 +32,10 @@ func keysOf(t *testing.T, args ...string) (map[string]any, error) {
 // A setting that is given once is its value, in place of a flag's default; given again it is a list, and
 // so is what has commas where the key takes a list. Elsewhere a comma is part of the value.
 func TestSettings(t *testing.T) {
-	got, err := keysOf(t, "--set", "advertise=a.example.com", "--set", "advertise=b.example.com",
-		"--set", "listen=127.0.0.1:1", "--set", "log-level=debug", "--set", "parent=https://a:1,https://b:1",
-		"--set", "proxy=http://u:p,w@h:1")
+	got, err := keysOf(t, "--set", "labels=a", "--set", "labels=b", "--set", "listen=127.0.0.1:1", "--set", "log-level=debug", "--set", "parent=https://a:1,https://b:1",
+		"--set", "proxy=http://u:p,w@h:1", "--advertise", "a.example.com", "--advertise", "b.example.com")
 	want := map[string]any{
-		"advertise": []string{"a.example.com", "b.example.com"}, "listen": "127.0.0.1:1", "log-level": "debug",
+		"advertise": []string{"a.example.com", "b.example.com"}, "labels": []string{"a", "b"}, "listen": "127.0.0.1:1", "log-level": "debug",
 		"parent": []string{"https://a:1", "https://b:1"}, "proxy": "http://u:p,w@h:1",
 	}
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -112,5 +111,31 @@ func TestSecretsThatTheServiceRefuses(t *testing.T) {
 		if c.refused == "" && err != nil || c.refused != "" && (err == nil || !strings.Contains(err.Error(), c.refused)) {
 			t.Errorf("%s %q: %v", c.credential, c.text, err)
 		}
+	}
+}
+
+// A center says by which address others will know it, and how to give it another one.
+func TestAdvertised(t *testing.T) {
+	for config, want := range map[string]struct {
+		address string
+		known   bool
+	}{
+		"listen: 0.0.0.0:7443\n": {"THIS-HOST:7443", false},
+		"listen: 0.0.0.0:8443\nadvertise: [center.example.com, 10.0.0.5]\n": {"center.example.com:8443", true},
+		"advertise: a.example.com, b.example.com\n":                         {"a.example.com:7443", true},
+		"advertise: []\n": {"THIS-HOST:7443", false},
+		"listen: 0.0.0.0:7443\nadvertise: 'fd00::1'\n": {"[fd00::1]:7443", true},
+	} {
+		if address, known := advertised(config); address != want.address || known != want.known {
+			t.Errorf("%q: %s, %t", config, address, known)
+		}
+	}
+	m, out, _ := someMachine(t)
+	r := request{"center", map[string]any{"name": "x"}, nil, true}
+	if err := m.install(t.Context(), someApp(), r); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(out.String(), "default route") || !strings.Contains(out.String(), "skerry install center --advertise NAME") {
+		t.Errorf("it says %s", out)
 	}
 }

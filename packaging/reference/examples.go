@@ -67,7 +67,7 @@ var examples = map[string][]string{
 	"rollout approve": {"skerry rollout approve web"},
 	"rollout undo":    {"skerry rollout undo web", "skerry rollout undo web --to-release 4"},
 	"install center": {"skerry install center --dry-run",
-		"skerry install center --set advertise=center.example.com,10.0.0.5"},
+		"skerry install center --advertise center.example.com --set backup-to=/backup"},
 	"install relay": {"skerry install relay --parent https://center.example.com:7443 --token-file token --name nordic"},
 	"install agent": {"skerry install agent --parent https://center.example.com:7443 --token-file token --name paris",
 		"skerry install agent --parent https://center.example.com:7443 --token-file token --set policy=restricted"},
