@@ -84,7 +84,13 @@ var examples = map[string][]string{
 	"support-bundle center":      {"sudo skerry support-bundle center -f center.tar.zst"},
 	"support-bundle agent":       {"sudo skerry support-bundle agent -f site.tar.zst"},
 	"support-bundle workstation": {"skerry support-bundle workstation"},
-	"version":                    {"skerry version", "skerry version -o json"},
+	"volume":                     {"skerry volume copy -n shop copy-paris:/data copy-oslo:/data"},
+	"volume copy": {"skerry volume copy -n shop copy-paris:/data copy-oslo:/data --live",
+		"skerry volume copy -n shop copy-paris:/data copy-oslo:/data --program /usr/bin/skerry"},
+	"volume send":    {"skerry volume send /data"},
+	"volume receive": {"skerry volume receive /data"},
+	"volume pause":   {"skerry volume pause"},
+	"version":        {"skerry version", "skerry version -o json"},
 }
 
 // WithExamples has the help of commands, and of those below them, end with their examples.
