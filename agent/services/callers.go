@@ -97,8 +97,9 @@ func (s *Services) call(ctx context.Context, of callee, port uint16) (io.ReadWri
 }
 
 // admit takes a seat for a caller, and returns what gives it back, or says why there is none. A Pod of the space that
-// is known here needs a seat alone. About every other caller the cluster is asked, which takes one of few places and
-// no seat: whoever reaches a port of this machine holds up nobody who is known.
+// is known here needs a seat alone. About every other caller the cluster is asked, and one of whom that knows nothing
+// is waited for. Both take one of few places and no seat: whoever reaches a port of this machine holds up nobody who
+// is known.
 func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (give func(), refused string) {
 	from, err := netip.ParseAddrPort(caller.RemoteAddr().String())
 	if err != nil {
@@ -106,20 +107,8 @@ func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (give 
 	}
 	at := from.Addr().Unmap()
 	if !s.knows(of, at.String()) {
-		done, refused := s.looks.begin(of.key.Space, at)
-		if refused != "" {
+		if refused := s.meet(ctx, of, at); refused != "" {
 			return nil, refused
-		}
-		is, err := s.ofSpace(ctx, of, at)
-		done(is || err != nil)
-		switch {
-		case err != nil:
-			s.Log.Debug("cannot find out who calls a Service", "caller", at, "err", err)
-			return nil, refusedUnknown
-		case !is:
-			s.Log.Debug("whoever calls a Service is no pod of its space", "caller", at, "space", of.key.Space,
-				"namespace", of.key.Namespace, "service", of.key.Name)
-			return nil, refusedCaller
 		}
 	}
 	if give = s.seats.take(of.key.Space); give == nil {
@@ -128,8 +117,38 @@ func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (give 
 	return give, ""
 }
 
-// ofSpace asks the cluster whether an address is that of a Pod of the space whose Service is called.
-func (s *Services) ofSpace(ctx context.Context, of callee, at netip.Addr) (is bool, err error) {
+// meet finds out whether a caller that is not known is a Pod of the space whose Service is called, and says why it is
+// refused.
+func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (refused string) {
+	done, refused := s.looks.begin(of.key.Space, at)
+	switch {
+	case refused == refusedNobody:
+		return s.newcomers.wait(ctx, of.key.Space, func() bool { return s.knows(of, at.String()) })
+	case refused != "":
+		return refused
+	}
+	is, err := s.whose(ctx, of, at)
+	if done(is); err != nil {
+		s.Log.Debug("cannot find out who calls a Service", "caller", at, "err", err)
+		return refusedUnknown
+	}
+	switch is {
+	case ours:
+		return ""
+	case nobodys:
+		refused = s.newcomers.wait(ctx, of.key.Space, func() bool { return s.knows(of, at.String()) })
+	case theirs:
+		refused = refusedCaller
+	}
+	if refused != "" {
+		s.Log.Debug("whoever calls a Service is no pod of its space", "caller", at, "space", of.key.Space,
+			"namespace", of.key.Namespace, "service", of.key.Name)
+	}
+	return refused
+}
+
+// whose asks the cluster whether an address is that of a Pod of the space whose Service is called.
+func (s *Services) whose(ctx context.Context, of callee, at netip.Addr) (is who, err error) {
 	found := map[string]bool{}
 	_, err = s.client.List(ctx, target.Listing{Resource: pods, FieldSelector: "status.podIP=" + at.String()},
 		func(o *target.Object) error {
@@ -139,17 +158,18 @@ func (s *Services) ofSpace(ctx context.Context, of callee, at netip.Addr) (is bo
 			return nil
 		})
 	if err != nil {
-		return false, err
+		return unasked, err
 	}
+	is = nobodys
 	for namespace := range found {
 		live, err := s.client.Get(ctx, namespaces, "", namespace, false)
 		if err != nil {
-			return false, err
+			return unasked, err
 		}
 		if !live.IsOf(of.key.Space, of.spaceUID) {
-			return false, nil
+			return theirs, nil
 		}
-		is = true
+		is = ours
 	}
 	return is, nil
 }

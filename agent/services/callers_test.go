@@ -140,13 +140,13 @@ func TestStrangersAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLooks()
 		at := netip.MustParseAddr("10.0.0.1")
-		begin := func(space string) (func(bool), string) { return l.begin(space, at) }
-		for _, again := range []bool{true, false} {
+		begin := func(space string) (func(who), string) { return l.begin(space, at) }
+		for _, is := range []who{ours, unasked, theirs} {
 			done, refused := begin("shop")
 			if refused != "" {
 				t.Fatal(refused)
 			}
-			done(again)
+			done(is)
 		}
 		if _, refused := begin("shop"); refused != refusedCaller {
 			t.Errorf("asked about again at once: %q", refused)
@@ -154,7 +154,10 @@ func TestStrangersAreRemembered(t *testing.T) {
 		if done, refused := begin("team"); refused != "" {
 			t.Errorf("no stranger to another space, and %q", refused)
 		} else {
-			done(true)
+			done(nobodys)
+		}
+		if _, refused := begin("team"); refused != refusedNobody {
+			t.Errorf("an address that no Pod had: %q", refused)
 		}
 		time.Sleep(strangerTime)
 		if _, refused := begin("shop"); refused != "" {
@@ -174,6 +177,66 @@ func TestLooksAreLimited(t *testing.T) {
 	if _, refused := l.begin("one more", netip.IPv4Unspecified()); refused != refusedLimit {
 		t.Errorf("more than it may: %q", refused)
 	}
+}
+
+// A Pod that calls before its kubelet has told its address is waited for, and not reset. So is each of its calls.
+func TestNewcomersAreAwaited(t *testing.T) {
+	s := newSite(t)
+	eventually(t, "the caller is known", s.isKnown)
+	s.api.Remove("", "pods", "front", "caller")
+	s.forgets(t)
+	s.newcomers.patience = time.Minute
+	first := s.dial(t, "http")
+	eventually(t, "nobody has its address", func() bool {
+		_, refused := s.looks.begin("shop", netip.MustParseAddr(loopback))
+		return refused == refusedNobody
+	})
+	second := s.dial(t, "http")
+	eventually(t, "both are waited for", func() bool {
+		s.newcomers.open.mu.Lock()
+		defer s.newcomers.open.mu.Unlock()
+		return s.newcomers.open.all == 2
+	})
+	s.api.Put("v1", "Pod", "front", "caller", running("Running"))
+	for _, conn := range []net.Conn{first, second} {
+		if _, err := io.ReadFull(conn, make([]byte, 4)); err != nil {
+			t.Errorf("a new Pod is not served: %v", err)
+		}
+	}
+}
+
+// Newcomers have their bounds, and are told at once.
+func TestNewcomers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n, known := newNewcomers(), atomic.Bool{}
+		wait := func(space string) <-chan string {
+			out := make(chan string, 1)
+			go func() { out <- n.wait(t.Context(), space, known.Load) }()
+			return out
+		}
+		var waiting []<-chan string
+		for range mostNewcomersOfSpace {
+			waiting = append(waiting, wait("shop"))
+		}
+		synctest.Wait()
+		if refused := <-wait("shop"); refused != refusedLimit {
+			t.Errorf("more than it may: %q", refused)
+		}
+		n.tell()
+		synctest.Wait()
+		known.Store(true)
+		n.tell()
+		for _, w := range waiting {
+			if refused := <-w; refused != "" {
+				t.Errorf("it is known, and %q", refused)
+			}
+		}
+		known.Store(false)
+		began := time.Now()
+		if refused := <-wait("team"); refused != refusedCaller || time.Since(began) != newcomerTime {
+			t.Errorf("nobody after %s: %q", time.Since(began), refused)
+		}
+	})
 }
 
 // A Pod that is known costs no question. One that is too new to be known is asked for.

@@ -36,6 +36,7 @@ func (s *Services) allNamespaces(found []*target.Object) {
 	for _, o := range found {
 		s.owners[o.Metadata.Name] = ownerOf(o)
 	}
+	s.newcomers.tell()
 }
 
 func (s *Services) oneNamespace(kind target.EventType, o *target.Object) {
@@ -44,6 +45,7 @@ func (s *Services) oneNamespace(kind target.EventType, o *target.Object) {
 	if s.owners[o.Metadata.Name] = ownerOf(o); kind == target.Deleted {
 		delete(s.owners, o.Metadata.Name)
 	}
+	s.newcomers.tell()
 }
 
 // forgetNamespaces is for when it is not told any more whose Namespaces are.
@@ -87,6 +89,7 @@ func (s *Services) podLocked(kind target.EventType, o *target.Object) {
 		s.pods[at] = map[pod]struct{}{}
 	}
 	s.pods[at][p] = struct{}{}
+	s.newcomers.tell()
 }
 
 // knows reports whether an address is known to be that of Pods of a space alone.

@@ -21,7 +21,23 @@ const (
 type looks struct {
 	open      seats
 	mu        sync.Mutex
-	strangers map[stranger]time.Time // and when it was found out
+	strangers map[stranger]finding
+}
+
+// who is whose address a caller has.
+type who uint8
+
+const (
+	unasked who = iota
+	ours        // a Pod of the space has it
+	theirs      // a Pod of another space has it
+	nobodys     // no Pod is known to have it
+)
+
+// finding is whose address it was, and when that was found out.
+type finding struct {
+	who who
+	at  time.Time
 }
 
 func newLooks() looks { return looks{open: seats{most: mostLooks, mostOfSpace: mostLooksOfSpace}} }
@@ -32,36 +48,44 @@ type stranger struct {
 	at    netip.Addr
 }
 
-// begin takes a place, and returns what gives it back, which is told whether the caller may ask again at once.
-// Without a place it says why.
-func (l *looks) begin(space string, at netip.Addr) (done func(again bool), refused string) {
-	who := stranger{space, at}
-	if l.knows(who) {
+// refusedNobody is the refusal of a look at an address that no Pod had a moment ago.
+const refusedNobody = "nobody"
+
+// begin takes a place, and returns what gives it back, which is told what was found out. A Pod of the space may be
+// asked about again at once, and what could not be found out. Without a place it says why.
+func (l *looks) begin(space string, at netip.Addr) (done func(who), refused string) {
+	of := stranger{space, at}
+	switch l.found(of) {
+	case theirs:
 		return nil, refusedCaller
+	case nobodys:
+		return nil, refusedNobody
 	}
 	give := l.open.take(space)
 	if give == nil {
 		return nil, refusedLimit
 	}
-	return func(again bool) {
-		if give(); !again {
-			l.note(who)
+	return func(is who) {
+		if give(); is == theirs || is == nobodys {
+			l.note(of, is)
 		}
 	}, ""
 }
 
-func (l *looks) knows(who stranger) bool {
+func (l *looks) found(of stranger) who {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	found, is := l.strangers[who]
-	return is && time.Since(found) < strangerTime
+	if f, is := l.strangers[of]; is && time.Since(f.at) < strangerTime {
+		return f.who
+	}
+	return unasked
 }
 
-func (l *looks) note(who stranger) {
+func (l *looks) note(of stranger, is who) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.strangers == nil || len(l.strangers) >= mostStrangers {
-		l.strangers = map[stranger]time.Time{}
+		l.strangers = map[stranger]finding{}
 	}
-	l.strangers[who] = time.Now()
+	l.strangers[of] = finding{is, time.Now()}
 }

@@ -39,14 +39,15 @@ type Config struct {
 // Services are the names of a site that lead elsewhere. Its methods may be called concurrently.
 type Services struct {
 	Config
-	client *target.Client
-	up     http.RoundTripper
-	times  leadTimes
-	seats  seats
-	looks  looks
-	needed chan struct{}
-	need   sync.Once
-	woken  chan struct{} // one slot: something is dirty
+	client    *target.Client
+	up        http.RoundTripper
+	times     leadTimes
+	seats     seats
+	looks     looks
+	newcomers newcomers
+	needed    chan struct{}
+	need      sync.Once
+	woken     chan struct{} // one slot: something is dirty
 
 	mu      sync.Mutex
 	known   map[name]*target.Object  // delivered Services
@@ -71,7 +72,7 @@ type name struct{ namespace, service string }
 // New returns Services that do nothing before they are run, and needed.
 func New(c Config) *Services {
 	return &Services{Config: c, up: upward.NewTransport(c.Up), times: usualTimes,
-		seats: seats{most: mostConnections, mostOfSpace: mostOfSpace}, looks: newLooks(),
+		seats: seats{most: mostConnections, mostOfSpace: mostOfSpace}, looks: newLooks(), newcomers: newNewcomers(),
 		needed: make(chan struct{}), woken: make(chan struct{}, 1),
 		known: map[name]*target.Object{}, slices: map[name]map[string]bool{}, dirty: map[name]struct{}{},
 		entries: map[name]*entry{}, leads: map[name]*lead{}, owners: map[string]owner{}, pods: map[string]map[pod]struct{}{},

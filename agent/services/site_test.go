@@ -219,6 +219,7 @@ func (s *site) start(t *testing.T, dir string) (stop func()) {
 		c.Address = func(context.Context) (netip.Addr, error) { return netip.MustParseAddr(loopback), nil }
 	}
 	s.Services = New(c)
+	s.newcomers.patience = 200 * time.Millisecond
 	if s.times != (leadTimes{}) {
 		s.Services.times = s.times
 	}

@@ -84,7 +84,6 @@ var examples = map[string][]string{
 	"support-bundle center":      {"sudo skerry support-bundle center -f center.tar.zst"},
 	"support-bundle agent":       {"sudo skerry support-bundle agent -f site.tar.zst"},
 	"support-bundle workstation": {"skerry support-bundle workstation"},
-	"volume":                     {"skerry volume copy -n shop copy-paris:/data copy-oslo:/data"},
 	"volume copy": {"skerry volume copy -n shop copy-paris:/data copy-oslo:/data --live",
 		"skerry volume copy -n shop copy-paris:/data copy-oslo:/data --program /usr/bin/skerry"},
 	"volume send":    {"skerry volume send /data"},
