@@ -129,7 +129,7 @@ func (s *sender) due(terms FlowPolicy) ([]waiting, time.Duration) {
 		return all, wait
 	}
 	s.turn.states = true
-	return states, max(0, s.statesAt.Add(terms.Window.State).Sub(time.Now()))
+	return states, max(0, time.Until(s.statesAt.Add(terms.Window.State)))
 }
 
 // pause returns how long what is due must wait for the window.
