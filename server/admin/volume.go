@@ -33,7 +33,7 @@ func CopyVolumeCommand() *cli.Command {
 			&cli.StringFlag{Name: "space", Usage: "of the Pods (default: that of the kubeconfig)"},
 			&cli.StringFlag{Name: "namespace", Aliases: []string{"n"},
 				Usage: "of the Pods (default: that of the current context)"},
-			&cli.StringFlag{Name: "program", Value: "skerry", Usage: "path of the program in the Pods"},
+			&cli.StringFlag{Name: "program", Value: "/skerry", Usage: "path of the program in the Pods, there in its image"},
 			&cli.BoolFlag{Name: "live", Usage: "the workload goes on writing: the copy is not compared at the end. The last " +
 				"round, when it has stopped, sends little then"},
 		),
