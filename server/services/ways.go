@@ -139,27 +139,7 @@ func (s *Services) above(
 		return nil, err
 	}
 	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Header: exchange.Bytes(),
-		Body: &counted{conn, done}}, nil
-}
-
-// counted is a connection that gives back its share when it is closed.
-type counted struct {
-	io.ReadWriteCloser
-	done func()
-}
-
-// Close implements io.Closer.
-func (c *counted) Close() error {
-	defer c.done()
-	return c.ReadWriteCloser.Close()
-}
-
-// CloseWrite implements exchange.CloseWriter.
-func (c *counted) CloseWrite() error {
-	if half, can := c.ReadWriteCloser.(exchange.CloseWriter); can {
-		return half.CloseWrite()
-	}
-	return http.ErrNotSupported
+		Body: exchange.OnClose(conn, done)}, nil
 }
 
 // order puts the nearest targets first, and last those of which nobody knows how far they are.

@@ -80,7 +80,7 @@ func (s *Streams) Here(
 		done()
 		return nil, err
 	}
-	resp.Body = counted(resp.Body, done)
+	resp.Body = exchange.OnClose(resp.Body, done)
 	return resp, nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -13,6 +12,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"skerry.dev/skerry/tunnel/exchange"
 )
 
 const (
@@ -174,7 +175,7 @@ func (s *serviceCaller) call(
 		)}
 	}
 	noteBackend(req.Context(), b)
-	resp.Body = &endingBody{resp.Body, end}
+	resp.Body = exchange.OnClose(resp.Body, end)
 	return resp, true, nil
 }
 
@@ -246,16 +247,4 @@ func (s *serviceCaller) closeIdleAt(target string) {
 	for _, p := range there {
 		p.transport.CloseIdleConnections()
 	}
-}
-
-// endingBody calls end when it is closed.
-type endingBody struct {
-	io.ReadCloser
-	end func()
-}
-
-// Close implements io.Closer.
-func (b *endingBody) Close() error {
-	defer b.end()
-	return b.ReadCloser.Close()
 }
