@@ -103,9 +103,4 @@ func holds(rule map[string]any, list, value string) bool {
 // mostListed is how many names a message has.
 const mostListed = 5
 
-func listed(names []string) string {
-	if more := len(names) - mostListed; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostListed], ", "), more)
-	}
-	return strings.Join(names, ", ")
-}
+func listed(names []string) string { return first(names, mostListed) }

@@ -2,7 +2,6 @@ package placement
 
 import (
 	"fmt"
-	"strings"
 
 	"skerry.dev/skerry/store"
 )
@@ -25,16 +24,9 @@ func (d Departed) Message(at Located, placed bool) string {
 	if !placed || len(at.Targets) == 0 {
 		return was + ", which is at no target any more"
 	}
-	said := was + ", which is now at " + few(at.Targets)
+	said := was + ", which is now at " + first(at.Targets, mostTold)
 	if len(d.Pods) == 0 {
 		return said + " and has no Pod that is known yet"
 	}
-	return said + " with " + few(d.Pods)
-}
-
-func few(names []string) string {
-	if more := len(names) - mostTold; more > 0 {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:mostTold], ", "), more)
-	}
-	return strings.Join(names, ", ")
+	return said + " with " + first(d.Pods, mostTold)
 }

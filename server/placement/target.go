@@ -104,10 +104,12 @@ func (w World) offersSome(l Location) bool {
 func Join(targets []string) string { return strings.Join(targets, ",") }
 
 // Some writes names for people: at most 20, and how many more there are.
-func Some(names []string) string {
-	const most = 20
-	if len(names) > most {
-		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+func Some(names []string) string { return first(names, 20) }
+
+// first writes the first of some names for people, and how many more there are.
+func first(names []string, most int) string {
+	if more := len(names) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), more)
 	}
 	return strings.Join(names, ", ")
 }
