@@ -76,7 +76,7 @@ func ExplainPlacement(ctx context.Context, o ExplainOptions) error {
 	if err := checkListOutput(o.Output); err != nil {
 		return err
 	}
-	config, namespace, err := o.config(ctx)
+	config, namespace, err := spaceConfig(ctx, o.Kubeconfig, o.Space, o.Namespace)
 	if err != nil {
 		return err
 	}
@@ -134,14 +134,17 @@ func ExplainPlacement(ctx context.Context, o ExplainOptions) error {
 	return printReview(o.Out, review, time.Now())
 }
 
-// config leads to the space.
-func (o *ExplainOptions) config(ctx context.Context) (config *rest.Config, namespace string, err error) {
-	file, path, err := readKubeconfig(o.Kubeconfig)
+// spaceConfig leads to a space, and returns the namespace that is meant; where a name is empty, to that of the current
+// context of a kubeconfig.
+func spaceConfig(ctx context.Context, kubeconfig, space, named string) (
+	config *rest.Config, namespace string, err error,
+) {
+	file, path, err := readKubeconfig(kubeconfig)
 	if err != nil {
 		return nil, "", err
 	}
 	of := clientcmd.NewDefaultClientConfig(*file, nil)
-	namespace = o.Namespace
+	namespace = named
 	if namespace == "" {
 		if namespace, _, err = of.Namespace(); err != nil {
 			return nil, "", fmt.Errorf("use kubeconfig %s: %w", path, err)
@@ -152,11 +155,11 @@ func (o *ExplainOptions) config(ctx context.Context) (config *rest.Config, names
 		return nil, "", err
 	}
 	config = rest.CopyConfig(c.config)
-	if o.Space != "" {
-		if err := c.mustExist(ctx, o.Space); err != nil {
+	if space != "" {
+		if err := c.mustExist(ctx, space); err != nil {
 			return nil, "", err
 		}
-		config.Host = c.spaceURL(o.Space)
+		config.Host = c.spaceURL(space)
 		return config, namespace, nil
 	}
 	own, err := of.ClientConfig()

@@ -67,7 +67,7 @@ func placementNames(ctx context.Context, kubeconfig string) (names []string) {
 
 // objectNames are the names of the objects of a resource.
 func objectNames(ctx context.Context, o ExplainOptions) (names []string) {
-	config, namespace, err := o.config(ctx)
+	config, namespace, err := spaceConfig(ctx, o.Kubeconfig, o.Space, o.Namespace)
 	if err != nil {
 		return nil
 	}

@@ -216,8 +216,7 @@ func UndoRollout(ctx context.Context, o RolloutOptions) error {
 
 // api leads to the Placements of the space.
 func (o *RolloutOptions) api(ctx context.Context) (dynamic.ResourceInterface, error) {
-	e := ExplainOptions{Kubeconfig: o.Kubeconfig, Space: o.Space}
-	config, _, err := e.config(ctx)
+	config, _, err := spaceConfig(ctx, o.Kubeconfig, o.Space, "")
 	if err != nil {
 		return nil, err
 	}

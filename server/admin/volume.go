@@ -86,8 +86,7 @@ type CopyVolumeOptions struct {
 
 // CopyVolume runs one end of a copy in each of two Pods, and connects them.
 func CopyVolume(ctx context.Context, o CopyVolumeOptions) error {
-	of := ExplainOptions{Kubeconfig: o.Kubeconfig, Space: o.Space, Namespace: o.Namespace}
-	config, namespace, err := of.config(ctx)
+	config, namespace, err := spaceConfig(ctx, o.Kubeconfig, o.Space, o.Namespace)
 	if err != nil {
 		return err
 	}
