@@ -121,23 +121,23 @@ func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (give 
 // refused.
 func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (refused string) {
 	done, refused := s.looks.begin(of.key.Space, at)
-	switch {
-	case refused == refusedNobody:
-		return s.newcomers.wait(ctx, of.key.Space, func() bool { return s.knows(of, at.String()) })
-	case refused != "":
+	is := nobodys
+	if refused == "" {
+		var err error
+		is, err = s.whose(ctx, of, at)
+		if done(is); err != nil {
+			s.Log.Debug("cannot find out who calls a Service", "caller", at, "err", err)
+			return refusedUnknown
+		}
+	} else if refused != refusedNobody {
 		return refused
-	}
-	is, err := s.whose(ctx, of, at)
-	if done(is); err != nil {
-		s.Log.Debug("cannot find out who calls a Service", "caller", at, "err", err)
-		return refusedUnknown
 	}
 	switch is {
 	case ours:
 		return ""
 	case nobodys:
 		refused = s.newcomers.wait(ctx, of.key.Space, func() bool { return s.knows(of, at.String()) })
-	case theirs:
+	default:
 		refused = refusedCaller
 	}
 	if refused != "" {
