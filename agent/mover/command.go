@@ -9,7 +9,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
-	"k8s.io/apimachinery/pkg/api/resource"
+
+	"skerry.dev/skerry/tunnel/output"
 )
 
 // Commands are the two ends of a copy, which speak to each other over standard input and output, and what their
@@ -87,7 +88,7 @@ func send(ctx context.Context, root *os.Root, rw io.ReadWriteCloser, live bool, 
 	s.Tell = func(r Report) {
 		if now := time.Now(); now.Sub(told) >= tellEvery {
 			told = now
-			fmt.Fprintf(out, "%d files, %s, of which %s were sent\n", r.Files, amount(r.Bytes), amount(r.Sent))
+			fmt.Fprintf(out, "%d files, %s, of which %s were sent\n", r.Files, output.Bytes(r.Bytes), output.Bytes(r.Sent))
 		}
 	}
 	round, end := s.Verify, "the copy was read back and holds the same"
@@ -98,8 +99,8 @@ func send(ctx context.Context, root *os.Root, rw io.ReadWriteCloser, live bool, 
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "%d files and %d directories, %s, of which %s were sent; %s\n", r.Files, r.Dirs, amount(r.Bytes),
-		amount(r.Sent), end)
+	fmt.Fprintf(out, "%d files and %d directories, %s, of which %s were sent; %s\n", r.Files, r.Dirs,
+		output.Bytes(r.Bytes), output.Bytes(r.Sent), end)
 	for _, one := range []struct {
 		what  string
 		names Names
@@ -112,16 +113,4 @@ func send(ctx context.Context, root *os.Root, rw io.ReadWriteCloser, live bool, 
 		}
 	}
 	return nil
-}
-
-// amount is a number of bytes for people.
-func amount(n int64) string {
-	q := resource.NewQuantity(n, resource.BinarySI)
-	for _, unit := range []int64{1 << 40, 1 << 30, 1 << 20, 1 << 10} {
-		if n >= 10*unit {
-			q = resource.NewQuantity(n/unit*unit, resource.BinarySI)
-			break
-		}
-	}
-	return q.String() + "B"
 }

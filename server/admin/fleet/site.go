@@ -13,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel/output"
 )
 
 // Site is all that the status of one SyncTarget says.
@@ -112,23 +113,24 @@ func (p *sitePage) link() {
 	}
 	text := class(t) + ", " + orElse(transport, "no session")
 	if l := t.Spec.Link; l != nil && l.BytesPerDay != nil {
-		text += ", budget " + size(l.BytesPerDay.Value()) + " a day"
+		text += ", budget " + output.Bytes(l.BytesPerDay.Value()) + " a day"
 		if l.QuietHours != "" {
 			text += ", quiet hours " + l.QuietHours
 		}
 	}
 	p.line("Link", "%s", text)
 	today := bytesToday(t, p.clock.Now)
-	text = fmt.Sprintf("down %s, up %s", size(today.Down), size(today.Up))
+	text = fmt.Sprintf("down %s, up %s", output.Bytes(today.Down), output.Bytes(today.Up))
 	if l := t.Spec.Link; l != nil && l.BytesPerDay != nil && l.BytesPerDay.Value() > 0 {
 		text += fmt.Sprintf(", %d %% of the budget", today.Budgeted*100/l.BytesPerDay.Value())
 	}
-	p.line("Today", "%s; waiting to cross: %s", text, size(t.Status.PendingBytes))
+	p.line("Today", "%s; waiting to cross: %s", text, output.Bytes(t.Status.PendingBytes))
 	if b := today.ByPurpose; b != nil {
 		p.more("desired %s, status %s, Pods and others %s, events %s, errors %s, streams %s, "+
-			"positions %s, control %s, transport %s", size(b.Desired), size(b.Status), size(b.Associated), size(b.Events),
-			size(b.Errors),
-			size(b.Streams), size(b.Positions), size(b.Control), size(b.Transport))
+			"positions %s, control %s, transport %s", output.Bytes(b.Desired), output.Bytes(b.Status),
+			output.Bytes(b.Associated), output.Bytes(b.Events),
+			output.Bytes(b.Errors),
+			output.Bytes(b.Streams), output.Bytes(b.Positions), output.Bytes(b.Control), output.Bytes(b.Transport))
 	}
 }
 

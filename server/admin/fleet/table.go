@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel/output"
 )
 
 var (
@@ -222,7 +223,7 @@ func below(t *v1alpha1.SyncTarget) string {
 // linkCells are the class of a target's link, and what crossed it today or waits to.
 func linkCells(t *v1alpha1.SyncTarget, now time.Time) []string {
 	today := bytesToday(t, now)
-	return []string{class(t), size(today.Down), size(today.Up), size(t.Status.PendingBytes)}
+	return []string{class(t), output.Bytes(today.Down), output.Bytes(today.Up), output.Bytes(t.Status.PendingBytes)}
 }
 
 func class(t *v1alpha1.SyncTarget) string {

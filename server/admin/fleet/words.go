@@ -30,15 +30,6 @@ func (c Clock) lasting(t time.Time) string {
 	return "for " + duration.HumanDuration(max(0, c.Now.Sub(t)))
 }
 
-// size is a number of bytes for people, to three digits.
-func size(n int64) string {
-	units, at, f := []string{"B", "kB", "MB", "GB", "TB"}, 0, float64(n)
-	for ; f >= 999.5 && at < len(units)-1; at++ {
-		f /= 1000
-	}
-	return fmt.Sprintf("%.3g %s", f, units[at])
-}
-
 func places(names []string) string { return orElse(strings.Join(names, ", "), "nowhere") }
 
 func orElse(s, fallback string) string {
