@@ -31,9 +31,13 @@ func attributes(root *os.Root, path string, flag int) map[string]string {
 
 // attributesOf returns those of an open file, as far as they are within the bounds of an entry.
 func attributesOf(f *os.File) map[string]string {
-	list, fd := make([]byte, maxAttr), int(f.Fd())
+	fd := int(f.Fd())
+	if n, err := unix.Flistxattr(fd, nil); err != nil || n == 0 {
+		return nil // as most files, which cost no memory
+	}
+	list := make([]byte, maxAttr)
 	n, err := unix.Flistxattr(fd, list)
-	if err != nil || n == 0 {
+	if err != nil {
 		return nil
 	}
 	out, total := map[string]string{}, 0

@@ -260,11 +260,8 @@ func (s *sending) file(path string, info fs.FileInfo) error {
 		f.Close()
 		return err
 	}
-	what, handed, err := s.hashes(f, e.size)
+	what, err := s.hashes(f, e.size)
 	if err != nil {
-		if !handed {
-			f.Close()
-		}
 		return err
 	}
 	s.count(path, e.size, what)
@@ -292,25 +289,26 @@ func (s *sending) far() {
 	}
 }
 
-// hashes sends those of a file. The last of its segments has it closed once that is handed over; a file without
-// any is closed here.
-func (s *sending) hashes(f *os.File, size int64) (what sum, handed bool, err error) {
-	c, segments := newContent(), (size+segmentSize-1)/segmentSize
+// hashes sends those of a file, which it closes: where the last of its segments is asked about, that has it closed.
+func (s *sending) hashes(f *os.File, size int64) (sum, error) {
+	c, segments, handed := newContent(), (size+segmentSize-1)/segmentSize, false
+	defer func() {
+		if !handed {
+			f.Close()
+		}
+	}()
 	seq := s.files
 	s.files++
-	if segments == 0 {
-		return c.sum(), true, f.Close()
-	}
 	for i := range segments {
 		seg, err := readSegment(f, size, i, s.buf)
 		if err != nil {
-			return sum{}, false, err
+			return sum{}, err
 		}
 		c.add(seg)
 		s.far()
 		last := i == segments-1
 		if err := s.ask(asked{seq, i, size, f, last}); err != nil {
-			return sum{}, false, err
+			return sum{}, err
 		}
 		handed = last
 		b := binary.AppendUvarint(binary.AppendUvarint(nil, seq), uint64(i))
@@ -319,10 +317,10 @@ func (s *sending) hashes(f *os.File, size int64) (what sum, handed bool, err err
 			b = append(b, h[:]...)
 		}
 		if err := s.wire.send(frameHashes, b); err != nil {
-			return sum{}, handed, err
+			return sum{}, err
 		}
 	}
-	return c.sum(), true, nil
+	return c.sum(), nil
 }
 
 // ask waits until the receiver may be asked about one more segment.
