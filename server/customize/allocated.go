@@ -1,7 +1,6 @@
 package customize
 
 import (
-	"encoding/json"
 	"maps"
 	"slices"
 
@@ -67,18 +66,6 @@ func texts(v any) (out []string) {
 
 // Number is a whole number of decoded JSON, of whatever type; 0 for anything else.
 func Number(v any) int64 {
-	switch n := v.(type) {
-	case int64:
-		return n
-	case int:
-		return int64(n)
-	case int32:
-		return int64(n)
-	case float64:
-		return int64(n)
-	case json.Number:
-		i, _ := n.Int64()
-		return i
-	}
-	return 0
+	n, _ := fields.Number(v)
+	return n
 }

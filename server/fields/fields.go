@@ -11,6 +11,7 @@
 package fields
 
 import (
+	"encoding/json"
 	"iter"
 	"strings"
 )
@@ -32,6 +33,24 @@ func Clone(obj map[string]any, path ...string) string { return strings.Clone(Str
 // List returns the list at a path; nil when there is none.
 func List(obj map[string]any, path ...string) []any {
 	return at[[]any](obj, path)
+}
+
+// Number returns a whole number as JSON and the kube API decode it. It is false for what is none.
+func Number(v any) (n int64, ok bool) {
+	switch v := v.(type) {
+	case int64:
+		return v, true
+	case int:
+		return int64(v), true
+	case int32:
+		return int64(v), true
+	case float64:
+		return int64(v), true
+	case json.Number:
+		n, err := v.Int64()
+		return n, err == nil
+	}
+	return 0, false
 }
 
 // Maps yields the elements of the list at a path that are maps; it passes over others.

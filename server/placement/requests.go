@@ -99,13 +99,8 @@ func jobPods(spec map[string]any) int64 {
 }
 
 func number(spec map[string]any, field string, absent int64) int64 {
-	switch v := spec[field].(type) {
-	case int64:
-		return v
-	case float64:
-		return int64(v)
-	case int:
-		return int64(v)
+	if n, ok := fields.Number(spec[field]); ok {
+		return n
 	}
 	return absent
 }

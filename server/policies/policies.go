@@ -194,9 +194,10 @@ func (c *Controller) takeLocked(w store.Write) {
 }
 
 func (c *Controller) readPolicy(w store.Write, meta map[string]any) *policy {
+	generation, _ := fields.Number(meta["generation"])
 	p := &policy{
 		uid:        fields.String(meta, "uid"),
-		generation: number(meta["generation"]),
+		generation: generation,
 		revision:   w.Revision,
 		spec:       fields.Map(w.Object, "spec"),
 		status:     fields.Map(w.Object, "status"),
@@ -295,14 +296,4 @@ func texts(m map[string]any) map[string]string {
 		out[name], _ = v.(string)
 	}
 	return out
-}
-
-func number(v any) int64 {
-	switch n := v.(type) {
-	case int64:
-		return n
-	case float64:
-		return int64(n)
-	}
-	return 0
 }

@@ -129,10 +129,10 @@ func ready(o map[string]any) api.NodeCondition {
 // none of them is heard. A relay of a version that does not say that is as ready as a site.
 func belowRelay(c *api.NodeCondition, o map[string]any) {
 	below := fields.Map(o, "status", "below")
-	if targets, known := number(below["targets"]); known && targets == 0 {
+	if targets, known := fields.Number(below["targets"]); known && targets == 0 {
 		c.Status, c.Reason = api.ConditionFalse, "NoSites"
 		c.Message = "this relay is connected, and no site has joined it yet"
-	} else if connected, known := number(below["connected"]); known && connected == 0 {
+	} else if connected, known := fields.Number(below["connected"]); known && connected == 0 {
 		c.Status, c.Reason = api.ConditionUnknown, "NodeStatusUnknown"
 		c.Message = "this relay is connected, and hears none of its sites; what runs there goes on"
 	} else {
@@ -143,17 +143,6 @@ func belowRelay(c *api.NodeCondition, o map[string]any) {
 			c.LastTransitionTime = timeAt(is, "lastTransitionTime")
 		}
 	}
-}
-
-// number reads a number of an object, as JSON and the kube API decode it.
-func number(v any) (n int64, ok bool) {
-	switch v := v.(type) {
-	case int64:
-		return v, true
-	case float64:
-		return int64(v), true
-	}
-	return 0, false
 }
 
 func resources(o map[string]any, field string) api.ResourceList {
