@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -96,30 +95,7 @@ func (p *parent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // echo is where a Pod sends back what it gets, until that ends.
-func echo(t *testing.T) string {
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var answering sync.WaitGroup
-	answering.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			answering.Go(func() {
-				defer conn.Close()
-				_, _ = io.Copy(conn, conn)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		answering.Wait()
-	})
-	return l.Addr().String()
-}
+func echo(t *testing.T) string { return tunneltest.Serve(t, tunneltest.Echo).String() }
 
 // site is a cluster with a Service web of space shop, which reaches it, and a Pod of the space with the address
 // of this machine.

@@ -3,18 +3,17 @@ package streams
 import (
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/targettest"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/exchange"
+	"skerry.dev/skerry/tunnel/tunneltest"
 )
 
 type m = map[string]any
@@ -38,28 +37,7 @@ func (s *served) Delivered(k store.Key, origin string) string {
 }
 
 func newServed(t *testing.T) *served {
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var answering sync.WaitGroup
-	answering.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			answering.Go(func() {
-				defer conn.Close()
-				_, _ = io.Copy(conn, conn)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		answering.Wait()
-	})
-	s := &served{api: targettest.New(t), port: l.Addr().(*net.TCPAddr).Port}
+	s := &served{api: targettest.New(t), port: tunneltest.Serve(t, tunneltest.Echo).Port}
 	s.api.Put("v1", "Namespace", "", "web", namespaceOf("web"))
 	s.api.Put("v1", "Service", "web", "web", m{"metadata": m{"uid": "u-web"}, "spec": m{"selector": m{"app": "web"},
 		"ports": []any{m{"name": "http", "port": 80}, m{"name": "dns", "port": 53, "protocol": "UDP"}}}})

@@ -184,27 +184,7 @@ func newSite(t *testing.T, name string, parent *tier) *tier {
 // runs has a Pod of the Service ready at a site, which is served by a function, and the Service placed on the way
 // there. Whatever else it is at has its name alone.
 func (c *tier) runs(t *testing.T, serve func(net.Conn)) {
-	l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			conn, err := l.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() {
-				defer conn.Close()
-				serve(conn)
-			})
-		}
-	})
-	t.Cleanup(func() {
-		l.Close()
-		serving.Wait()
-	})
+	at := tunneltest.Serve(t, serve)
 	c.api.Put("v1", "Pod", "app", "web-1", m{"metadata": m{"uid": "u-pod"}, "spec": m{}, "status": m{
 		"podIP": "127.0.0.1", "conditions": []any{m{"type": "Ready", "status": "True"}}}})
 	c.api.Put("discovery.k8s.io/v1", "EndpointSlice", "app", "web-abcde", m{
@@ -212,7 +192,7 @@ func (c *tier) runs(t *testing.T, serve func(net.Conn)) {
 			m{"apiVersion": "v1", "kind": "Service", "name": service, "uid": c.uid(), "controller": true}}},
 		"endpoints": []any{m{"addresses": []any{"127.0.0.1"}, "conditions": m{"ready": true},
 			"targetRef": m{"kind": "Pod", "namespace": "app", "name": "web-1", "uid": "u-pod"}}},
-		"ports": []any{m{"name": "http", "port": l.Addr().(*net.TCPAddr).Port}}})
+		"ports": []any{m{"name": "http", "port": at.Port}}})
 	for at := c; at.parent != nil; at = at.parent {
 		at.parent.on = []string{at.name}
 	}
