@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -348,12 +349,15 @@ func changesCost(t *testing.T, w *world) {
 			time.Sleep(20 * time.Millisecond)
 		}
 	})
+	// A steady rhythm would meet the window at one place, whichever that is.
+	pauses := rand.New(rand.NewPCG(1, 2))
+	pause := func() time.Duration { return time.Duration(10_000+pauses.IntN(20_000)) * time.Microsecond }
 	count("50 statuses of placed objects a second, 250 of 25", 60, 250, reported, inbox, func() {
 		for n := range 250 {
 			k, body := gaugeReport(n%25, n)
 			late.set(k)
 			reported.set(k, body)
-			time.Sleep(time.Duration(15+n*7%11) * time.Millisecond)
+			time.Sleep(pause())
 		}
 	})
 	late.within(t, 35*time.Millisecond, 75*time.Millisecond)
@@ -364,7 +368,7 @@ func changesCost(t *testing.T, w *world) {
 			reported.set(k, body)
 			i := 100 + n%50
 			reported.set(podKey(i), podReport(i, 1+(n/50)%2))
-			time.Sleep(time.Duration(15+n*7%11) * time.Millisecond)
+			time.Sleep(pause())
 		}
 	})
 	late.within(t, 35*time.Millisecond, 75*time.Millisecond)
