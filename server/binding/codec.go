@@ -119,7 +119,7 @@ func (e *encoder) record(r Record) {
 		last = p.Target
 		if !plain {
 			runs := p.Hooks != Hooks{}
-			e.uint(bit(runs)<<5 | uint64(p.Leaving)<<2 | bit(p.Sole)<<1 | bit(p.Off))
+			e.uint(bit(p.Copying)<<6 | bit(runs)<<5 | uint64(p.Leaving)<<2 | bit(p.Sole)<<1 | bit(p.Off))
 			e.uint(uint64(p.For))
 			e.uint(uint64(p.Since))
 			if runs {
@@ -251,16 +251,18 @@ func (d *decoder) record() (r Record) {
 }
 
 func (d *decoder) place(p *Place) {
-	how := d.uint(1<<6 - 1)
+	how := d.uint(1<<7 - 1)
 	p.Off, p.Sole, p.Leaving = how&1 != 0, how&2 != 0, Reason(how>>2&7)
+	p.Copying = how>>6 != 0
 	p.For, p.Since = TargetID(d.uint(math.MaxUint32)), uint32(d.uint(math.MaxUint32))
-	if how>>5 != 0 {
+	if how>>5&1 != 0 {
 		p.Hooks = d.hooks()
 		if p.Off || p.Leaving == Stays || p.Hooks.Began == 0 {
 			d.bad("hooks of a place that is not about to be left")
 		}
 	}
-	if p.Leaving > Evicted || p.Off && p.Leaving == Stays || p.For == p.Target || *p == (Place{Target: p.Target}) {
+	if p.Leaving > Evicted || p.Off && p.Leaving == Stays || p.Copying && !p.Off || p.For == p.Target ||
+		*p == (Place{Target: p.Target}) {
 		d.bad("a place contradicts itself")
 	}
 }

@@ -12,5 +12,7 @@ var directed = map[string]string{
 	propSilent:  "Test(SilenceIsNotAbsence|AMoveToASilentTargetTakesNothingAway)",
 	propTries:   "TestASwapThatBlocksItselfGoesBack",
 	propLease:   "Test(ALease|WhatExistsOnce|WhatCameLast|WhatWasToCome).*",
+	propCopied:  "TestNoRecordBeginsWithoutItsVolumes",
+	propNearly:  "TestNoRecordBeginsWithoutItsVolumes",
 	propTurn:    "TestWhatWaitsForItsTurnIsNotLeft",
 }

@@ -22,6 +22,9 @@ type Facts struct {
 	// Once: some of the objects must not run twice. A record that leaves a target that is away, or has
 	// left one that has not confirmed it, breaks first for their sake.
 	Once bool
+	// Copies: a target that has volumes is left as soon as what they hold is at the target that comes in its
+	// place, see Target.Copied. Such a record breaks first.
+	Copies bool
 	// Singles: some of the objects must exist once, whatever the number of targets. SoleAt is the
 	// target that is to have them, zero for the one that has them.
 	Singles bool
@@ -55,6 +58,8 @@ type Target struct {
 	Leave Leave
 	// Pinned: a volume would be left behind there.
 	Pinned bool
+	// Copied is how much it has of what the volumes hold that it is to get.
+	Copied Copied
 	// Away: it has no session, and may not learn of anything. Nothing is taken away elsewhere for its sake.
 	Away bool
 	// Fence is whether what must not run twice may still run there although the target is away.
@@ -80,6 +85,19 @@ const (
 	Ready
 	// Absent: the target has been left, and no object is there any more.
 	Absent
+)
+
+// Copied is how far a copy of volumes is.
+type Copied uint8
+
+// The states of a copy.
+const (
+	// CopiedNot: the rest would take too long to be copied while nothing runs.
+	CopiedNot Copied = iota
+	// CopiedNearly: the rest is little.
+	CopiedNearly
+	// CopiedWhole: both hold the same, and nothing has run since at the target that was left.
+	CopiedWhole
 )
 
 // Fence is whether what must not run twice may still run on a target that is away. Nothing returns
@@ -130,6 +148,11 @@ func (f *Facts) state(t TargetID) State {
 func (f *Facts) away(t TargetID) bool {
 	known, _ := f.target(t)
 	return known.Away
+}
+
+func (f *Facts) copied(t TargetID) Copied {
+	known, _ := f.target(t)
+	return known.Copied
 }
 
 // serves reports whether a target is ready and heard, so that another one can be left for it.

@@ -320,6 +320,10 @@ var mutations = []mutation{
 		"a cohort goes on with the hooks of its unit", "cohort.go",
 		"p.forgetHooks() //", "//", propCut,
 	},
+	{"what was left begins elsewhere before its volumes are there", "pairs.go",
+		"case found && p.Copying && s.facts.copied(next) != CopiedWhole:", "case false:", propCopied},
+	{"a target is left before the first rounds of its copy", "pairs.go",
+		"case found && s.facts.Copies && s.facts.copied(next) == CopiedNot:\n", "case false:\n", propNearly},
 	{
 		"an unanswered write is given up", "leader_test.go",
 		"again := *a\n\t\tl.pending = &again", "l.pending = nil", propGeneration,

@@ -9,7 +9,7 @@ import "slices"
 // Each pair of a target that leaves and one that comes in its place goes on by itself. A target is
 // left when its counterpart is ready, or, where the unit breaks first, before that.
 func Next(r Record, f Facts) Record {
-	s := step{Record: r.clone(), facts: &f, first: f.BreakFirst}
+	s := step{Record: r.clone(), facts: &f, first: f.BreakFirst || f.Copies}
 	s.finder = find(s.Places)
 	s.wished = setOf(f.Wanted)
 	s.unmarked()
@@ -192,7 +192,7 @@ func (s *step) aim() {
 	s.pairUp()
 	s.first = s.first || s.facts.Once && slices.ContainsFunc(s.Places, func(p Place) bool {
 		return p.Off || s.facts.fenced(p.Target) && !s.want.has(p.Target)
-	})
+	}) || slices.ContainsFunc(s.Places, func(p Place) bool { return p.Copying })
 }
 
 // pairUp notes which wanted target comes for which.

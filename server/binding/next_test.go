@@ -129,6 +129,11 @@ func anyRecord(r *random) (out Record) {
 		}
 		if r.next()%4 == 0 {
 			p.Off, p.Leaving = true, []Reason{Replaced, Withdrawn, Drained, Evicted}[r.next()%4]
+			if p.Leaving == Replaced && r.next()%4 == 0 {
+				p.For, p.Copying = 0, true
+				out.Places = []Place{p} // such a record has no other place
+				return out
+			}
 		}
 		out.Places = append(out.Places, p)
 	}
@@ -140,7 +145,7 @@ func anyRecord(r *random) (out Record) {
 
 func anyFacts(r *random) Facts {
 	f := Facts{Now: 1000, Timeout: int64(1 + r.next()%1500), Wish: Wish(r.next() % 4 % 3), Suspended: r.next()%16 == 0,
-		Empty: r.next()%16 == 0, Ended: r.next()%16 == 0, BreakFirst: r.next()%2 == 0}
+		Empty: r.next()%16 == 0, Ended: r.next()%16 == 0, BreakFirst: r.next()%2 == 0, Copies: r.next()%8 == 0}
 	for id := TargetID(1); id <= 5; id++ {
 		if f.Wish == Somewhere && r.next()%2 == 0 {
 			f.Wanted = append(f.Wanted, id)
@@ -149,7 +154,8 @@ func anyFacts(r *random) Facts {
 			continue
 		}
 		f.Targets = append(f.Targets, Target{ID: id, State: State(r.next() % 3), Dispensable: r.next()%2 == 0,
-			Leave: Leave(max(0, int(r.next()%8)-5)), Pinned: r.next()%8 == 0, Try: uint64(r.next() % 2)})
+			Leave: Leave(max(0, int(r.next()%8)-5)), Pinned: r.next()%8 == 0, Try: uint64(r.next() % 2),
+			Copied: Copied(r.next() % 3)})
 	}
 	return f
 }

@@ -94,6 +94,11 @@ func (s *step) absent() {
 		next, found := s.takeFresh()
 		switch {
 		case s.lingers(p.Target) && (found || p.Leaving != Evicted):
+		case found && p.Copying && s.facts.copied(next) != CopiedWhole:
+			if p.For == 0 && s.facts.overdue(*p) && s.facts.returns(p.Target) {
+				s.giveUp(next)
+				s.returnOn(p)
+			}
 		case gone && found && s.crowded(p.Target, true):
 			s.leaveAway()
 		case gone && found && s.facts.away(next) && s.free(p.For):
@@ -179,9 +184,11 @@ func (s *step) replace() {
 		switch {
 		case known.Pinned:
 		case found && known.Queued:
+		case found && s.facts.Copies && s.facts.copied(next) == CopiedNot:
 		case found && s.first:
 			if !s.crowded(p.Target, false) && !s.facts.away(next) && s.released(i) {
 				s.takeOff(i)
+				s.Places[i].Copying = s.facts.Copies
 			}
 		case found:
 			s.add(s.joining(next, p.Target))

@@ -65,7 +65,7 @@ func (s *step) sweep() {
 
 // settle ends what a place is waited for.
 func (s *step) settle(p *Place) {
-	*p = Place{Target: p.Target, Off: p.Off, Leaving: p.Leaving, Sole: p.Sole}
+	*p = Place{Target: p.Target, Off: p.Off, Leaving: p.Leaving, Sole: p.Sole, Copying: p.Copying}
 }
 
 // returnOn returns to a target that was taken off.

@@ -44,6 +44,9 @@ type Place struct {
 	// Sole: what must exist once is here, and not at the places without the mark. While it goes from
 	// one target to another both have it.
 	Sole bool
+	// Copying: the place is Off, and what its volumes hold is to be copied to the target that comes in its
+	// place, before that one is joined. Until then it is returned to with all that it had.
+	Copying bool
 	// Since is when the present half of the change began, in seconds since 1970 until 2106; while
 	// Hooks run, when the present attempt begins, which is later than now after one that has failed. It
 	// is zero for a place that nothing is waited for, and while the unit is suspended.
