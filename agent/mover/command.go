@@ -2,6 +2,7 @@ package mover
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -21,11 +22,23 @@ func Commands(usage func(format string, args ...any) error) []*cli.Command {
 			Name:      "send",
 			Usage:     "one end of skerry volume copy: what DIR holds goes to standard output, as the other end asks for it",
 			ArgsUsage: "DIR",
-			Flags: []cli.Flag{&cli.BoolFlag{Name: "live",
-				Usage: "others write to DIR meanwhile: what was copied is not compared at the end"}},
+			Flags: []cli.Flag{
+				&cli.BoolFlag{Name: "live",
+					Usage: "others write to DIR meanwhile: what was copied is not compared at the end"},
+				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "json: what is said on standard error are " +
+					"reports, one a line"},
+			},
 			Action: func(c *cli.Context) error {
+				tell := tellText
+				switch c.String("output") {
+				case "":
+				case "json":
+					tell = tellJSON
+				default:
+					return usage("-o %s: only json is known", c.String("output"))
+				}
 				return inDir(c, usage, func(ctx context.Context, root *os.Root, rw io.ReadWriteCloser) error {
-					return send(ctx, root, rw, c.Bool("live"), c.App.ErrWriter)
+					return send(ctx, root, rw, c.Bool("live"), tell, c.App.ErrWriter)
 				})
 			},
 		},
@@ -82,13 +95,16 @@ func inDir(
 // tellEvery is how often a sender says how far it is.
 const tellEvery = 2 * time.Second
 
-func send(ctx context.Context, root *os.Root, rw io.ReadWriteCloser, live bool, out io.Writer) error {
+// teller says how far a round is, or, with end, what it has done.
+type teller func(out io.Writer, r Report, end string)
+
+func send(ctx context.Context, root *os.Root, rw io.ReadWriteCloser, live bool, tell teller, out io.Writer) error {
 	s := NewSender(root)
 	var told time.Time
 	s.Tell = func(r Report) {
 		if now := time.Now(); now.Sub(told) >= tellEvery {
 			told = now
-			fmt.Fprintf(out, "%d files, %s, of which %s were sent\n", r.Files, output.Bytes(r.Bytes), output.Bytes(r.Sent))
+			tell(out, r, "")
 		}
 	}
 	round, end := s.Verify, "the copy was read back and holds the same"
@@ -98,6 +114,19 @@ func send(ctx context.Context, root *os.Root, rw io.ReadWriteCloser, live bool, 
 	r, err := round(ctx, rw)
 	if err != nil {
 		return err
+	}
+	tell(out, r, end)
+	return nil
+}
+
+func tellJSON(out io.Writer, r Report, _ string) {
+	_ = json.NewEncoder(out).Encode(r) // who does not listen any more is not told
+}
+
+func tellText(out io.Writer, r Report, end string) {
+	if end == "" {
+		fmt.Fprintf(out, "%d files, %s, of which %s were sent\n", r.Files, output.Bytes(r.Bytes), output.Bytes(r.Sent))
+		return
 	}
 	fmt.Fprintf(out, "%d files and %d directories, %s, of which %s were sent; %s\n", r.Files, r.Dirs,
 		output.Bytes(r.Bytes), output.Bytes(r.Sent), end)
@@ -112,5 +141,4 @@ func send(ctx context.Context, root *os.Root, rw io.ReadWriteCloser, live bool, 
 			fmt.Fprintf(out, "%s: %d more\n", one.what, more)
 		}
 	}
-	return nil
 }

@@ -1,24 +1,19 @@
 package admin
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strings"
-	"sync"
 
 	"github.com/urfave/cli/v2"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/client-go/kubernetes/scheme"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/remotecommand"
-	"k8s.io/client-go/util/exec"
 	"k8s.io/streaming/pkg/httpstream"
+
+	"skerry.dev/skerry/server/podexec"
 )
 
 // CopyVolumeCommand is `skerry volume copy`.
@@ -98,117 +93,28 @@ func CopyVolume(ctx context.Context, o CopyVolumeOptions) error {
 	if o.Live {
 		send = append(send, "--live")
 	}
-	from := &podEnd{of: o.From, command: append(send, o.From.Dir), said: &said{tell: o.Progress}}
-	to := &podEnd{of: o.To, command: []string{o.Program, "volume", "receive", o.To.Dir}, said: &said{}}
-	ctx, stop := context.WithCancel(ctx)
-	defer stop()
-	down, toDown := io.Pipe()
-	up, toUp := io.Pipe()
-	var both sync.WaitGroup
-	run := func(e *podEnd, in *io.PipeReader, out *io.PipeWriter) {
-		both.Go(func() {
-			if e.err = e.run(ctx, client, config, namespace, in, out); e.err != nil {
-				stop()
-			}
-			// Neither end waits for the other one after that.
-			out.CloseWithError(io.EOF)
-			in.CloseWithError(io.ErrClosedPipe)
-		})
-	}
-	run(from, up, toDown)
-	run(to, down, toUp)
-	both.Wait()
-	if err := whyEnded(from, to); err != nil {
+	from := podexec.End{Namespace: namespace, Pod: o.From.Pod, Command: append(send, o.From.Dir),
+		Tell: func(line string) { o.Progress.Step("%s", line) }}
+	to := podexec.End{Namespace: namespace, Pod: o.To.Pod, Command: []string{o.Program, "volume", "receive", o.To.Dir}}
+	last, err := podexec.Join(ctx, client.RESTClient(), executorFor(config), from, to)
+	if err != nil {
 		return err
 	}
-	fmt.Fprintln(o.Out, from.said.last())
+	fmt.Fprintln(o.Out, last)
 	return nil
 }
 
-// podEnd is one end of a copy.
-type podEnd struct {
-	of      PodDir
-	command []string
-	said    *said
-	err     error
-}
-
-func (e *podEnd) run(
-	ctx context.Context, client *corev1client.CoreV1Client, config *rest.Config, namespace string, in io.Reader,
-	out io.Writer,
-) error {
-	url := client.RESTClient().Post().Namespace(namespace).Resource("pods").Name(e.of.Pod).SubResource("exec").
-		VersionedParams(&corev1.PodExecOptions{Command: e.command, Stdin: true, Stdout: true, Stderr: true},
-			scheme.ParameterCodec).URL()
-	executor, err := executorFor(config, url)
-	if err != nil {
-		return err
-	}
-	return executor.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: in, Stdout: out, Stderr: e.said})
-}
-
 // executorFor speaks WebSocket, or SPDY to what does not.
-func executorFor(config *rest.Config, to *url.URL) (remotecommand.Executor, error) {
-	first, err := remotecommand.NewWebSocketExecutor(config, http.MethodGet, to.String())
-	if err != nil {
-		return nil, fmt.Errorf("reach the Pods: %w", err)
-	}
-	second, err := remotecommand.NewSPDYExecutor(config, http.MethodPost, to)
-	if err != nil {
-		return nil, fmt.Errorf("reach the Pods: %w", err)
-	}
-	return remotecommand.NewFallbackExecutor(first, second, httpstream.IsUpgradeFailure)
-}
-
-// whyEnded is why a copy has ended, nil when it is whole. The sender hears what the receiver has to say, and who
-// was cancelled has only followed the other one.
-func whyEnded(from, to *podEnd) error {
-	e := from
-	if from.err == nil || errors.Is(from.err, context.Canceled) && to.err != nil {
-		e = to
-	}
-	var exit exec.CodeExitError
-	switch text := e.said.last(); {
-	case e.err == nil:
-		return nil
-	case errors.As(e.err, &exit) && text != "":
-		return fmt.Errorf("pod %s: %s", e.of.Pod, text)
-	case errors.Is(e.err, context.Canceled):
-		return e.err
-	default:
-		return fmt.Errorf("pod %s: %w; its image must have the program %s, see --program", e.of.Pod, e.err, e.command[0])
-	}
-}
-
-// said is what a program says on standard error, of which the last line counts. It tells each line.
-type said struct {
-	tell *Progress
-
-	mu   sync.Mutex
-	rest string // of a line that has not ended
-	line string
-}
-
-// maxSaid bounds a line.
-const maxSaid = 4096
-
-func (s *said) Write(b []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	lines := strings.Split(s.rest+string(b), "\n")
-	for _, line := range lines[:len(lines)-1] {
-		if line = strings.TrimSpace(line); line != "" {
-			s.line = line[:min(len(line), maxSaid)]
-			s.tell.Step("%s", s.line)
+func executorFor(config *rest.Config) podexec.Executor {
+	return func(r *rest.Request) (remotecommand.Executor, error) {
+		first, err := remotecommand.NewWebSocketExecutor(config, http.MethodGet, r.URL().String())
+		if err != nil {
+			return nil, err
 		}
+		second, err := remotecommand.NewSPDYExecutor(config, http.MethodPost, r.URL())
+		if err != nil {
+			return nil, err
+		}
+		return remotecommand.NewFallbackExecutor(first, second, httpstream.IsUpgradeFailure)
 	}
-	s.rest = lines[len(lines)-1]
-	s.rest = s.rest[:min(len(s.rest), maxSaid)]
-	return len(b), nil
-}
-
-func (s *said) last() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.TrimSpace(cmp.Or(strings.TrimSpace(s.rest), s.line))
 }

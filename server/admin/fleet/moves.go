@@ -33,8 +33,9 @@ var stuck = map[string]string{
 		"the targets change",
 	"CannotLeave": "give it another place: its wish, the bounds or a cordoned site keep it; or take the " +
 		"drain back: skerry target uncordon",
-	"JobRunning":      "it goes on when that has ended; delete it to move at once",
-	"VolumeWouldStay": "move the data yourself, or take the wish back: volumes do not travel",
+	"JobRunning": "it goes on when that has ended; delete it to move at once",
+	"VolumeWouldStay": "have the data copied (skerry.dev/volumes=Move on the Namespace, spec.move.volumes in the " +
+		"Placement), move them yourself, or take the wish back",
 }
 
 // Moves are those that are under way, the longest first, and then those that ended last. One that
