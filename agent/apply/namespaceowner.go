@@ -48,6 +48,16 @@ func (a *Applier) sealed() bool { return a.Site != nil }
 // errNoNamespace is returned until the Namespace of an object belongs to its space on the target.
 var errNoNamespace = errors.New("its Namespace is not there for this space yet")
 
+// hasAccount tells whether the space has a ServiceAccount here, in the namespace of an object.
+func hasAccount(a *Applier, t *task) func(name string) bool {
+	return func(name string) bool {
+		r, known := a.Inventory.Get(
+			store.Key{Space: t.Key.Space, Resource: "serviceaccounts", Namespace: t.Key.Namespace, Name: name},
+		)
+		return known && r.UID != ""
+	}
+}
+
 // permit returns why the site does not let an object be applied, nil if it does.
 func (a *Applier) permit(ctx context.Context, t *task) error {
 	if !a.sealed() {
@@ -95,12 +105,7 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 		t.at.Namespace,
 		policy.KindName(t.Key.Group, t.Key.Resource),
 		t.Body,
-		func(name string) bool {
-			r, known := a.Inventory.Get(
-				store.Key{Space: t.Key.Space, Resource: "serviceaccounts", Namespace: t.Key.Namespace, Name: name},
-			)
-			return known && r.UID != ""
-		},
+		hasAccount(a, t),
 	)
 	if err == nil {
 		err = a.projectsOwnToken(ctx, t, p)

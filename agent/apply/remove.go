@@ -137,6 +137,11 @@ func (a *Applier) carryOut(
 		a.bequeath(heir)
 		return a.finish(ctx, e, "goes on as the definition of space "+heir.Space)
 	}
+	if how != store.RemoveOrphan {
+		if err := dropMoverClaim(ctx, a, c, e, at); err != nil {
+			return err
+		}
+	}
 	resource := target.Of(e.Key, r.APIVersion)
 	if gone, err := a.removeUnread(ctx, c, resource, e, at, r, how); gone || err != nil {
 		return err

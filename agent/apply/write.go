@@ -150,6 +150,9 @@ func (a *Applier) provide(ctx context.Context, t *task) error {
 	if a.Reaches != nil && t.head.Metadata.Annotations[target.AnnotationReach] != "" {
 		a.Reaches()
 	}
+	if err := makeMoverClaim(ctx, a, t); err != nil {
+		return err
+	}
 	account := t.head.Metadata.Annotations[store.PodAPI]
 	if account == "" || a.PodAPI == nil {
 		return nil

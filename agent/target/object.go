@@ -32,6 +32,9 @@ const (
 	// AnnotationClaimOf stands on a claim that a template made, once its StatefulSet was deleted: the
 	// UID that the claim's Namespace has in its space. The claim is still reported to that space.
 	AnnotationClaimOf = "skerry.dev/claim-of"
+	// AnnotationMoverClaim stands on a Deployment that copies the volume of a claim which templates make: a
+	// store.MoverClaim as JSON.
+	AnnotationMoverClaim = store.AnnotationMoverClaim
 	// AnnotationReach on a Service, as ReachSpace, has its name answer wherever its space runs Pods.
 	AnnotationReach = "skerry.dev/reach"
 	// LabelLedAway is a label that no Pod has. A Service whose callers are led to another site selects by it, too.

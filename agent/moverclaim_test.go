@@ -1,0 +1,74 @@
+package agent
+
+import (
+	"encoding/json"
+	"testing"
+
+	"skerry.dev/skerry/store"
+)
+
+// moverOf is a Deployment that copies the claim data-db-0 of the StatefulSet db.
+func moverOf(t *testing.T, makes bool) store.Entry {
+	text, err := json.Marshal(store.MoverClaim{Name: "data-db-0", Set: "db", Labels: map[string]string{"app": "db"},
+		Spec: json.RawMessage(`{"accessModes":["ReadWriteOnce"]}`), Make: makes, Of: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return live("apps", "deployments", "apps/v1", "Deployment", "app", "mover", map[string]any{
+		"metadata": map[string]any{"annotations": map[string]any{store.AnnotationMoverClaim: string(text)}},
+	})
+}
+
+func (s *site) hasClaim() bool {
+	return s.api.Object("", "persistentvolumeclaims", "app", "data-db-0") != nil
+}
+
+// A claim comes with the Deployment that copies into it, before its StatefulSet, and stays when that has come.
+func TestAClaimComesBeforeItsStatefulSet(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newSite(t)
+		mover := moverOf(t, true)
+		s.desire(namespace("app"), mover)
+		s.settled()
+		if !s.hasClaim() || s.mark() == nil {
+			t.Fatalf("it is not there, or not marked: %v", s.mark())
+		}
+		s.desire(setIn("app"))
+		s.settled()
+		s.desire(gone(mover))
+		eventually(t, "the Deployment is gone", func() bool { return s.api.Object("apps", "deployments", "app", "mover") == nil })
+		s.settled()
+		if !s.hasClaim() {
+			t.Error("the claim of a StatefulSet that is there is gone")
+		}
+	})
+}
+
+// Where its StatefulSet is not to be, the claim goes with the Deployment, and an unmarked one is left alone.
+func TestAClaimGoesWithTheLastThatNeedsIt(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s, _ := keptClaim(t)
+		mover := moverOf(t, false)
+		s.desire(mover)
+		s.settled()
+		s.desire(gone(setIn("app")))
+		eventually(t, "it stays without its StatefulSet", func() bool { return s.mark() != nil })
+		s.settled()
+		if !s.hasClaim() {
+			t.Fatal("it went with its StatefulSet")
+		}
+		s.desire(gone(mover))
+		eventually(t, "it is gone", func() bool { return !s.hasClaim() })
+
+		foreign := labelled(map[string]any{"app": "db"})
+		s.api.Put("v1", "PersistentVolumeClaim", "app", "data-db-0", foreign)
+		s.desire(mover)
+		s.settled()
+		s.desire(gone(mover))
+		eventually(t, "the Deployment is gone", func() bool { return s.api.Object("apps", "deployments", "app", "mover") == nil })
+		s.settled()
+		if !s.hasClaim() {
+			t.Error("a claim that is not of the space is deleted")
+		}
+	})
+}
