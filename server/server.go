@@ -92,8 +92,8 @@ type Config struct {
 	// none.
 	EncryptionProviderConfig string
 	// SpacesDomain is the domain below which each space is served at a host of its own,
-	// NAME.DOMAIN; empty means by path alone.
-	SpacesDomain string
+	// NAME.DOMAIN; empty means by path alone. MoverImage is that of MoverImageFlag.
+	SpacesDomain, MoverImage string
 	// WebhookAllow and WebhookDeny are networks in which the webhooks of spaces may be, and may
 	// not, beyond what package outbound says.
 	WebhookAllow, WebhookDeny []string
@@ -247,7 +247,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	set := space.NewSet()
 	writer := newSpaceClient(s.asLeader)
 	s.delivery = delivery.New(delivery.Config{
-		API: writer, Records: recordStore{s}, Webhook: s.callHook,
+		API: writer, Records: recordStore{s}, Webhook: s.callHook, Volumes: s.copier(writer),
 		// The summary is made after the delivery that it asks; nothing calls these before both run.
 		Config: desired.Config{
 			Incarnation: s.store.Incarnation(), Eras: s.store.Eras(), Log: s.cfg.Log.With("part", "delivery"),

@@ -36,6 +36,7 @@ type Catalog struct {
 	Finished   map[*Object]struct{}
 	Oversize   map[*Object]int
 	HookMarks  map[*Object]struct{}
+	Movers     Movers
 	PlaceNotes map[*Object]PlaceNote
 	Divided    map[*Rulebook]struct{}
 	// Parting is what is being cut off from its unit at this moment, because it has begun.
@@ -88,6 +89,7 @@ func New() *Catalog {
 		Finished:     map[*Object]struct{}{},
 		Oversize:     map[*Object]int{},
 		HookMarks:    map[*Object]struct{}{},
+		Movers:       Movers{},
 		PlaceNotes:   map[*Object]PlaceNote{},
 		Divided:      map[*Rulebook]struct{}{},
 		Moves:        map[Ref]placement.Moving{},

@@ -33,7 +33,7 @@ func (o *Object) NeedWork() *Work {
 // DropWork saves the memory of what says nothing.
 func (o *Object) DropWork() {
 	if w := o.Work; w != nil && len(w.Names) == 0 && len(w.NamedBy) == 0 && w.Replicas == 0 && !w.Templates &&
-		w.Security == placement.NeedsNothing &&
+		w.Mover == nil && w.Security == placement.NeedsNothing &&
 		w.Account.Name == "" && w.Requests == (placement.Requests{}) && w.Charged.Requests == (placement.Requests{}) {
 		o.Work = nil
 	}

@@ -182,7 +182,7 @@ func (c *Catalog) SourceOf(o *Object) (*Group, []*Rulebook) {
 		c.Known(g)
 		return g
 	}
-	if o.Hook != nil {
+	if o.Hook != nil || o.Mover() != nil {
 		return own(), nil
 	}
 	labelled := o.Wish() != ""

@@ -72,6 +72,7 @@ type Work struct {
 	Requests  placement.Requests // of its pods, times replicas
 	Charged   Charge             // what of it counts for the targets that it is on
 	Templates bool               // a StatefulSet with claims of its own
+	Mover     *Mover             // a Deployment that copies a volume
 	Security  placement.SecurityNeed
 	Account   placement.PodAccount
 	Said      string        // of its pods' API, in its annotation

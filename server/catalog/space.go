@@ -3,6 +3,7 @@ package catalog
 import (
 	"k8s.io/apimachinery/pkg/labels"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
 )
 
@@ -17,8 +18,9 @@ type Namespace struct {
 	Objects   map[objectID]*Object
 	Here      map[*Set]int // objects per set of targets
 	State     Conditions
-	PodAPI    placement.PodAPI     // what the Namespace says
-	Reach     placement.Reach      // what it says of the Services in it
+	PodAPI    placement.PodAPI // what the Namespace says
+	Reach     placement.Reach  // what it says of the Services in it
+	Volumes   v1alpha1.VolumePolicy
 	Kept      *Set                 // targets where something of it stays that is no longer placed there
 	Rights    map[*Object]struct{} // its Roles and bindings; nil while it has none
 	LivesOn   livesOn

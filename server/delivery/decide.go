@@ -75,6 +75,7 @@ func (d *Delivery) stepUnit(ctx context.Context, r catalog.Ref) error {
 		d.settled(r)
 		delete(d.readiness, r)
 		d.hooks.forget(r)
+		d.moves.forget(r)
 		d.turns.forget(r)
 		return nil
 	}
@@ -125,6 +126,7 @@ func (d *Delivery) stepUnit(ctx context.Context, r catalog.Ref) error {
 	d.wakeAt(p.ref, next, p.look.facts)
 	d.wakeFence(p.ref, p.look, next)
 	d.runHooks(ctx, p.look, r, next)
+	d.moves.run(ctx, p, next)
 	d.wakeLater(p)
 	d.rests(p, next)
 	d.views.put(p, step)
@@ -215,6 +217,8 @@ func (d *Delivery) look(r catalog.Ref) *plan {
 	p.nowhere = wish.Nowhere() && p.problem == ""
 	switch {
 	case p.problem != "":
+	case g.Kind == catalog.OfObject && g.Object.Mover() != nil:
+		d.moves.choose(p, g.Object.Mover(), current)
 	case g.Kind == catalog.OfObject && g.Object.Hook != nil:
 		d.chooseHook(p, g.Object.Hook)
 	default:

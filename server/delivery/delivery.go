@@ -53,6 +53,8 @@ type Config struct {
 	// Webhook calls a webhook of a space with a HookCall as JSON, and its key. It returns the status of the
 	// answer and the beginning of its text as one line.
 	Webhook WebhookFunc
+	// Volumes copies volumes, nil where none are copied: they stay where they are.
+	Volumes Volumes
 	// Condition puts a condition on a placed object. It must not block.
 	Condition func(key store.Key, c placement.Condition)
 }
@@ -66,6 +68,7 @@ type Delivery struct {
 	catalog   *catalog.Catalog
 	views     *views
 	hooks     *hookCalls
+	moves     *volumeMoves
 	readiness readiness // of the goroutine that decides
 	turns     *turns    // of the goroutine that decides
 	era       store.Era
@@ -81,6 +84,7 @@ func New(cfg Config) *Delivery {
 		catalog:   c,
 		views:     newViews(),
 		hooks:     newHookCalls(c.HookFailures),
+		moves:     newVolumeMoves(cfg.Volumes, c, cfg.API),
 		readiness: readiness{},
 		turns:     newTurns(c),
 	}
@@ -118,6 +122,9 @@ func (d *Delivery) Run(ctx context.Context) error {
 	d.catalog.HookJobs.ShutDown()
 	running.Wait()
 	d.hooks.wait()
+	if d.cfg.Volumes != nil {
+		d.cfg.Volumes.Wait()
+	}
 	return nil
 }
 

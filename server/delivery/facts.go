@@ -55,6 +55,8 @@ type look struct {
 	unhooked map[binding.TargetID]string
 	// left are the targets that it must not stay on, and why.
 	left []placement.Verdict
+	// moves is what is to be done with the volumes, see volumeMoves.
+	moves volumeMove
 	// strands is a target that is wished to be left for nowhere, and has a volume.
 	strands binding.TargetID
 }
@@ -67,6 +69,7 @@ type question struct {
 	single bool   // it is on one target only
 	last   bool   // see catalog.Object.MovesLast
 	volume bool   // it may have one
+	claim  bool   // it is one
 	ends   bool   // it runs once to its end
 	paused bool
 	served bool         // it is a Service, or one selects its pods
@@ -81,9 +84,10 @@ type question struct {
 
 // question asks about an object. The lock must be held.
 func (d *Delivery) question(o *catalog.Object) question {
+	claim := o.Kind.Group == "" && o.Kind.Resource == "persistentvolumeclaims"
 	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o),
 		single: o.KeptSingle(), last: o.MovesLast(),
-		volume: o.Kind.Resource == "persistentvolumeclaims" || o.Work != nil && o.Work.Templates,
+		volume: claim || o.Work != nil && o.Work.Templates, claim: claim,
 		served: o.Served(), named: o.Named, ends: o.Ends && o.Hook == nil, paused: o.Paused,
 		scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
 }
@@ -114,6 +118,7 @@ func (d *Delivery) observe(ref binding.Ref, r binding.Record, g *catalog.Group, 
 	if g != nil {
 		l.facts.Timeout = max(1, int64(g.Patience()/time.Second))
 		l.facts.BreakFirst = g.BreaksFirst()
+		l.moves.wished = g.MovesVolumes()
 	}
 	replaces := slices.ContainsFunc(r.Places, func(p binding.Place) bool { return p.For != 0 })
 	l.asked = make([]question, 0, len(members))
@@ -123,6 +128,9 @@ func (d *Delivery) observe(ref binding.Ref, r binding.Record, g *catalog.Group, 
 			continue
 		}
 		q := d.question(o)
+		if q.volume {
+			l.moves.add(d.catalog, q, o)
+		}
 		if replaces {
 			q.entries = o.Entries()
 		}
@@ -172,6 +180,9 @@ func (d *Delivery) want(l *look, wish binding.Wish, wanted []string, gone []stri
 		t := d.catalog.Targets[is.Name]
 		if t == nil || t.UID != is.UID {
 			continue
+		}
+		if t.Relay {
+			l.moves.relays = append(l.moves.relays, id)
 		}
 		known := binding.Target{ID: id, Away: !t.Connected, Try: connected(l.record, id, t, try(t)), Fence: d.fenceOf(l, t)}
 		d.hook(l, t, &known)
@@ -281,15 +292,17 @@ func (d *Delivery) ask(l *look) {
 		t := &l.facts.Targets[i]
 		t.Pinned = l.pinned(t.ID) || len(l.begun[t.ID]) > 0
 	}
+	d.moves.ask(l)
 	if l.facts.Wish == binding.Nowhere {
 		for _, p := range l.record.Places {
-			if !p.Off && len(l.volumes[p.Target]) > 0 {
+			if (!p.Off || p.Copying) && len(l.volumes[p.Target]) > 0 {
 				l.strands, l.facts.Wish = p.Target, binding.NoOpinion // its data would be deleted with it
 				break
 			}
 		}
 	}
 	l.facts.Observe(l.record, len(l.asked), &answers{d, l})
+	d.moves.copied(l)
 }
 
 // mayRunAt reports whether something may run on a target of the record.
@@ -333,59 +346,4 @@ func (l *look) instead(t binding.TargetID) string {
 		}
 	}
 	return ""
-}
-
-// answers are the reports of the targets of a look.
-type answers struct {
-	d *Delivery
-	l *look
-}
-
-// Counts implements binding.Reports. What is on a target counts object by object, see doubts. That
-// nothing is left there is proved once the target has confirmed that it knows.
-func (a *answers) Counts(t binding.TargetID) bool {
-	revision, off := a.l.confirms[t]
-	if !off || a.d.Doubts.Confirmed(a.l.names[t]) >= revision {
-		return true
-	}
-	a.d.cfg.Confirm(a.l.names[t], revision)
-	return false
-}
-
-// Word implements binding.Reports.
-func (a *answers) Word(t binding.TargetID, object int) binding.Word {
-	q, name := a.l.asked[object], a.l.names[t]
-	_, off := a.l.confirms[t]
-	if !off && a.l.lacks(t, q) {
-		return binding.Available // it is not to be there
-	}
-	demand, has := q.on(name)
-	if !has && !off {
-		return binding.Available // nor is this
-	}
-	p, ok := a.d.cfg.Progress(name, q.key)
-	switch reported := ok && (p.UID == demand.UID || off && p.UID == q.demand.UID); {
-	case q.unsent != "" && !off:
-		return binding.Unavailable
-	case !reported, q.named.Has(name):
-		return binding.NoWord
-	}
-	why := p.Arrived(demand)
-	if eased := a.d.eased(demand, q, a.l.instead(t)); why != "" && eased != demand {
-		if why, demand = p.Arrived(eased), eased; why == "" {
-			a.l.ease(t, easing{min(easedFor, time.Duration(a.l.facts.Timeout)*time.Second/2),
-				"less than is wished counts after"})
-		}
-	}
-	switch {
-	case why == "":
-		if revision := a.d.Doubts.Of(name, q.key); revision > 0 {
-			a.d.cfg.Confirm(name, revision)
-			return binding.NoWord
-		}
-		return binding.Available
-	case p.Refused == nil && p.Ready && (p.Available >= demand.Replicas || p.Varied):
-		return binding.Outdated // what is there may be available
-	}
-	return binding.Unavailable
 }

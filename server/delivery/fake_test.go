@@ -49,6 +49,8 @@ type center struct {
 
 	webhook hookAnswers
 
+	copies copies
+
 	lease atomic.Pointer[placement.Lease] // of every target; nil is none
 
 	// confirm is what a target does that is asked to confirm; by default it does at once. It is
@@ -83,6 +85,7 @@ func (c *center) newDelivery() *Delivery {
 			Records:   c,
 			Condition: c.condition,
 			Webhook:   c.webhook.call,
+			Volumes:   &c.copies,
 			Lease:     c.leaseOf,
 			Confirm:   func(target string, revision int64) { c.confirm(target, revision) },
 		},

@@ -22,7 +22,7 @@ func (d *Delivery) Admit(space string, k store.Key, obj metav1.Object) (a Admitt
 	class := placement.ClassOf(k.Group, k.Resource)
 	isNamespace := k.Class() == store.ClassNamespace
 	if class != placement.Placed && !isNamespace || excludedByMeta(k, obj) ||
-		obj.GetAnnotations()[v1alpha1.AnnotationHook] != "" {
+		obj.GetAnnotations()[v1alpha1.AnnotationHook] != "" || obj.GetAnnotations()[v1alpha1.AnnotationMover] != "" {
 		return a
 	}
 	wish := obj.GetLabels()[v1alpha1.LabelTarget]

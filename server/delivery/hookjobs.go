@@ -55,7 +55,14 @@ func (d *Delivery) hookKept(o *catalog.Object) (kept bool, again time.Time) {
 func (d *Delivery) tidyHook(ctx context.Context, k store.Key) error {
 	d.catalog.Lock()
 	o := d.catalog.Find(k)
-	if o == nil || !o.Present || o.Hook == nil || o.Leaving {
+	if o == nil || !o.Present || o.Leaving {
+		d.catalog.Unlock()
+		return nil
+	}
+	if o.Mover() != nil {
+		return d.moves.tidy(ctx, o)
+	}
+	if o.Hook == nil {
 		d.catalog.Unlock()
 		return nil
 	}

@@ -115,7 +115,7 @@ func outcome(p *plan, step placement.Step) []placement.Condition {
 		if p.first {
 			moving.Reason = string(v1alpha1.BreakBeforeMake)
 		}
-	case placement.HookRunning, placement.HookFailed:
+	case placement.HookRunning, placement.HookFailed, placement.CopyingVolumes:
 		moving.Status = true
 	case placement.GivenUp:
 		moving.Reason = "ReadyTimeout"

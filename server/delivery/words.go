@@ -44,6 +44,9 @@ func (p *plan) step(d *Delivery, next binding.Record) placement.Step {
 	if p.unseen != "" {
 		return say(placement.Waiting, "%s", p.unseen)
 	}
+	if text := p.look.copyWords(next); text != "" {
+		return say(placement.CopyingVolumes, "%s", text)
+	}
 	if len(next.GaveUp) > 0 && !p.instead {
 		return say(placement.GivenUp, "%s", p.gaveUp(d, next))
 	}
@@ -82,7 +85,7 @@ func (p *plan) step(d *Delivery, next binding.Record) placement.Step {
 // BreaksFirst reports whether a record breaks first in this step, be it for a target that is away.
 func (l *look) breaksFirst(next binding.Record) bool {
 	off := func(p binding.Place) bool { return p.Off }
-	return l.facts.BreakFirst ||
+	return l.facts.BreakFirst || slices.ContainsFunc(l.record.Places, func(p binding.Place) bool { return p.Copying }) ||
 		l.facts.Once && (slices.ContainsFunc(l.record.Places, off) || slices.ContainsFunc(next.Places, off))
 }
 
@@ -272,8 +275,9 @@ func (p *plan) stranded(next binding.Record) (placement.Phase, string) {
 // held says what keeps a record on a target: a volume that would be left behind, or what runs to its end.
 func (l *look) held(t binding.TargetID) (placement.Phase, string) {
 	if volumes := l.volumes[t]; len(volumes) > 0 {
-		return placement.VolumeWouldStay, fmt.Sprintf("%s would be left behind on %s; to let the rest move, pin it and "+
-			"the workload that uses it with the label skerry.dev/target=%[2]s", three(volumes), l.names[t])
+		return placement.VolumeWouldStay, fmt.Sprintf("%s would be left behind on %s; %s, or, to let the rest move, pin it "+
+			"and the workload that uses it with the label skerry.dev/target=%[2]s", three(volumes), l.names[t],
+			l.moves.wayOut())
 	}
 	var begun []string
 	for _, k := range l.begun[t] {

@@ -30,6 +30,7 @@ func (s *step) remove(o *catalog.Object) {
 	delete(d.catalog.Records.Keeping, o)
 	delete(d.catalog.PlaceNotes, o)
 	s.hook(o, nil)
+	d.catalog.Movers.Mark(o, nil)
 	d.sized(o, 0)
 	s.bulkSettle(o)
 	delete(o.Namespace.Space.CRDs, o)

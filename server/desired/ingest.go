@@ -179,6 +179,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 		s.retire(o)
 	}
 	s.hook(o, r.hook)
+	d.catalog.Movers.Mark(o, r.mover)
 	stamped := o.With == nil && r.stamp != ""
 	o.Duplicates = r.duplicates
 	o.BeWith(d.catalog.Records.StampOf(r.stamp, r.uid))
@@ -263,8 +264,9 @@ func (s *step) recorded(o *catalog.Object, w store.Write, labelled bool) bool {
 		n := d.catalog.NamespaceOf(o.Namespace.Space, o.Name)
 		annotations := fields.Map(w.Object, "metadata", "annotations")
 		word := placement.ReachWord(annotations[v1alpha1.AnnotationReach])
+		moves := v1alpha1.VolumePolicy(fields.Clone(annotations, v1alpha1.AnnotationVolumes))
 		changed := n.Self == nil || labelled || n.Reach != word
-		n.Reach = word
+		n.Reach, n.Volumes = word, moves
 		n.Self, n.Labels = o, o.Labels
 		d.catalog.Known(&n.Group)
 		n.Group.Evict = placement.Split(fields.Clone(annotations, v1alpha1.AnnotationEvict))

@@ -41,6 +41,7 @@ type reading struct {
 	account    placement.PodAccount
 	podAPISaid string
 	hook       *catalog.HookMark
+	mover      *catalog.Mover
 	conditions string
 	follows    *placement.Follower
 	runs       bool
@@ -80,6 +81,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		account:    placement.PodAccountOf(k, obj),
 		podAPISaid: fields.Clone(meta, "annotations", v1alpha1.AnnotationPodAPIUsed),
 		hook:       catalog.ReadHook(k, obj),
+		mover:      catalog.ReadMover(k, obj),
 		follows:    placement.FollowerOf(k, obj),
 		reach:      placement.ReachOf(k, obj),
 	}

@@ -25,6 +25,9 @@ const (
 	// GivenUp: the new targets were not ready in time, and the group is, or goes, back where it
 	// was.
 	GivenUp Phase = "GivenUp"
+	// CopyingVolumes: what volumes hold is copied to the new target, while the group runs or, for the last round,
+	// between the two.
+	CopyingVolumes Phase = "CopyingVolumes"
 	// VolumeWouldStay: nothing moves, because a volume would be left behind.
 	VolumeWouldStay Phase = "VolumeWouldStay"
 	// JobRunning: nothing moves, because something has begun that must run once to its end.

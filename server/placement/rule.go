@@ -34,6 +34,10 @@ type Rule struct {
 	MinReady     *time.Duration
 	// Hooks run before a target is left.
 	Hooks []v1alpha1.MoveHook
+	// Volumes says whether what volumes hold moves, and KeepVolumes how long those stay that were left, nil where
+	// the Placement does not say it.
+	Volumes     v1alpha1.VolumePolicy
+	KeepVolumes *time.Duration
 	// Failover says whether what it selects leaves a target that is away.
 	Failover v1alpha1.FailoverMode
 	// Disruption says how many targets must keep what it selects.
@@ -75,7 +79,10 @@ func Compile(name, created string, spec v1alpha1.PlacementSpec) (*Rule, error) {
 		Sync: FormatSync(spec.Sync, spec.Status.Associated), Suspended: spec.Suspend, Disruption: spec.Disruption,
 		Failover:   spec.Failover.Mode,
 		BreakFirst: spec.Move.Type == v1alpha1.BreakBeforeMake, ReadyTimeout: ReadyTimeout,
-		Hooks: spec.Move.BeforeLeaving}
+		Hooks: spec.Move.BeforeLeaving, Volumes: spec.Move.Volumes}
+	if t := spec.Move.KeepVolumes; t != nil {
+		r.KeepVolumes = &t.Duration
+	}
 	if s := spec.Move.MinReadySeconds; s != nil {
 		r.MinReady = new(time.Duration(*s) * time.Second)
 	}

@@ -29,6 +29,18 @@ const (
 	// AnnotationReach on a Service is its Reach. On a Namespace it is that of the Services in it which say
 	// nothing.
 	AnnotationReach = "skerry.dev/reach"
+
+	// AnnotationVolumes on a Namespace is what becomes of the volumes of what is in it when it moves, as
+	// MovePolicy.Volumes says it for what a Placement decides about: VolumesMove or VolumesStay.
+	AnnotationVolumes = "skerry.dev/volumes"
+
+	// AnnotationMover stands on the Deployments that copy volumes during a move: of which unit, between which targets,
+	// and at which of them.
+	AnnotationMover = "skerry.dev/mover-of"
+
+	// AnnotationKeepUntil stands on such a Deployment once it only keeps the volume that was left: until that time, as
+	// in RFC 3339. To delete it is to delete that volume.
+	AnnotationKeepUntil = "skerry.dev/keep-until"
 )
 
 // IsPolicy reports whether a Placement of a space, by its name, is kept for one of root.

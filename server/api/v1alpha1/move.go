@@ -43,7 +43,34 @@ type MovePolicy struct {
 	// +listMapKey=name
 	// +optional
 	BeforeLeaving []MoveHook `json:"beforeLeaving,omitempty"`
+	// Volumes says what becomes of volumes when the only target of the objects becomes another one. Stay keeps
+	// the objects where their volumes are. Move copies what the volumes hold while the objects run, takes the
+	// objects off, copies the rest, compares, and begins at the new target; until then they return when it takes
+	// longer than readyTimeout. The old volumes stay for keepVolumes. What a target has that is a relay does not
+	// move. The annotation skerry.dev/volumes of a Namespace says the same for what no Placement decides about.
+	// +kubebuilder:default=Stay
+	// +optional
+	Volumes VolumePolicy `json:"volumes,omitempty"`
+	// KeepVolumes is how long the volumes stay at the target that was left, once the objects are ready at the new
+	// one. A target that is drained keeps none.
+	// +kubebuilder:default="24h"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +optional
+	KeepVolumes *metav1.Duration `json:"keepVolumes,omitempty"`
 }
+
+// VolumePolicy says what becomes of volumes in a move.
+//
+// +kubebuilder:validation:Enum=Stay;Move
+type VolumePolicy string
+
+// The policies.
+const (
+	VolumesStay VolumePolicy = "Stay"
+	VolumesMove VolumePolicy = "Move"
+)
 
 // MoveType is the order of the two halves of a move.
 //

@@ -1,0 +1,334 @@
+package delivery
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/volumes"
+)
+
+// A unit with volumes moves by a copy of what they hold, where that is wished. The record says that its old
+// target was left for that (binding.Place.Copying), and holds everything else: nothing here decides. What copies is
+// asked how far it is, and told what is needed.
+
+// Volumes copies volumes, see volumes/copier. Its methods must not block.
+type Volumes interface {
+	// Keep has what a unit needs be copied until ctx ends, and nothing else for it; nil ends it. It calls wake when the
+	// state is another one.
+	Keep(ctx context.Context, unit binding.UnitID, m *volumes.Move, wake func())
+	// State is how far the copy of a move is.
+	State(m *volumes.Move) volumes.State
+	// Wait returns when nothing is copied any more; the contexts of Keep are done.
+	Wait()
+}
+
+// volumeMove is what a look finds about the volumes of a record.
+type volumeMove struct {
+	wished bool // what they hold is to move
+	claims []claimAt
+	relays []binding.TargetID
+	// move is what is to be copied, nil for nothing, and state how far that is. why says why nothing is copied
+	// although that is wished.
+	move     *volumes.Move
+	from, to binding.TargetID
+	state    volumes.State
+	why      string
+}
+
+// claimAt is a claim of a unit, or a StatefulSet with templates of some.
+type claimAt struct {
+	question
+	volumes.Claim
+	feeds *catalog.Set // the targets that have it, be it only for others
+}
+
+// add notes a claim. The lock must be held.
+func (v *volumeMove) add(c *catalog.Catalog, q question, o *catalog.Object) {
+	at := claimAt{question: q, feeds: c.Feeds(o),
+		Claim: volumes.Claim{Namespace: o.Namespace.Name, Name: o.Name, UID: o.UID}}
+	switch {
+	case !q.claim:
+		at.Templates, at.User, at.UserVersion = true, o.Key(), o.Kind.ApiVersion
+	case o.Work != nil:
+		for _, w := range o.Work.NamedBy {
+			if w.Present && w.Mover() == nil && (at.User.Name == "" || w.Name < at.User.Name) {
+				at.User, at.UserVersion = w.Key(), w.Kind.ApiVersion
+			}
+		}
+	}
+	v.claims = append(v.claims, at)
+}
+
+// staysFor reports whether a target has a claim for others than the record.
+func (v *volumeMove) staysFor(target string, q question) bool {
+	return q.claim && slices.ContainsFunc(v.claims, func(c claimAt) bool { return c.key == q.key && c.feeds.Has(target) })
+}
+
+// wayOut says what to do where volumes keep a record where it is.
+func (v *volumeMove) wayOut() string {
+	if v.why != "" {
+		return "what it holds cannot be copied: " + v.why
+	}
+	return "to have what it holds copied set the annotation skerry.dev/volumes=Move of the Namespace, or " +
+		"spec.move.volumes of the Placement that decides"
+}
+
+// ask finds out whether the volumes of a record are copied now: its only target becomes another one. No lock is
+// held.
+func (m *volumeMoves) ask(l *look) {
+	v, f := &l.moves, &l.facts
+	if !v.wished || f.Wish != binding.Somewhere || len(f.Wanted) != 1 || len(l.record.Places) != 1 ||
+		l.of.Cohort != 0 {
+		return
+	}
+	at := l.record.Places[0]
+	v.from, v.to = at.Target, f.Wanted[0]
+	if v.from == v.to || at.Off && !at.Copying {
+		return
+	}
+	has := slices.Clone(l.volumes[v.from])
+	for _, c := range v.claims {
+		if c.Templates && at.Off { // it is not there any more, and what its templates have made is
+			has = append(has, c.text())
+		}
+	}
+	if at.Copying && len(v.claims) == 0 {
+		v.state.Copied = binding.CopiedWhole // they were deleted: there is nothing to copy
+	}
+	switch {
+	case len(has) == 0, len(l.begun[v.from]) > 0:
+		return
+	case m.volumes == nil:
+		v.why = "this center has no image to do that with: start it with --mover-image"
+		return
+	}
+	move := &volumes.Move{Space: l.space, Unit: l.of.Unit, From: l.names[v.from], FromUID: m.uidOf(v.from),
+		To: l.names[v.to], ToUID: m.uidOf(v.to)}
+	for _, text := range has {
+		i := slices.IndexFunc(v.claims, func(c claimAt) bool { return c.text() == text })
+		switch {
+		case i < 0:
+			v.why = text + " is not known well enough"
+			return
+		case v.claims[i].User.Name == "":
+			v.why = text + " is mounted by nothing, so nobody knows who may read it"
+			return
+		}
+		move.Claims = append(move.Claims, v.claims[i].Claim)
+	}
+	for _, t := range []binding.TargetID{v.from, v.to} {
+		i, known := slices.BinarySearchFunc(f.Targets, t, func(t binding.Target, id binding.TargetID) int {
+			return cmp.Compare(t.ID, id)
+		})
+		switch {
+		case slices.Contains(v.relays, t):
+			v.why = l.names[t] + " is a relay, and which of its targets would have the volume is not known here"
+			return
+		case !known || f.Targets[i].Away:
+			v.why = l.names[t] + " is away"
+			return
+		}
+	}
+	v.move, f.Copies, f.BreakFirst = move, true, true
+	for i := range f.Targets {
+		if f.Targets[i].ID == v.from {
+			f.Targets[i].Pinned = false
+		}
+	}
+}
+
+// copied takes over how far the copy is.
+func (m *volumeMoves) copied(l *look) {
+	v := &l.moves
+	at := func(t binding.TargetID) *binding.Target {
+		for i := range l.facts.Targets {
+			if l.facts.Targets[i].ID == t {
+				return &l.facts.Targets[i]
+			}
+		}
+		return nil
+	}
+	if v.move != nil {
+		if from := at(v.from); from != nil && from.State == binding.Absent && l.record.Places[0].Off {
+			v.move.Left = l.record.Generation
+		}
+		v.state = m.volumes.State(v.move)
+	}
+	if to := at(v.to); to != nil && v.to != 0 {
+		if to.Copied = v.state.Copied; l.notReady[v.to] == "" && v.state.Text != "" {
+			l.notReady[v.to] = v.state.Text
+		}
+	}
+}
+
+// uidOf is the UID of a target.
+func (m *volumeMoves) uidOf(t binding.TargetID) string {
+	m.catalog.RLock()
+	defer m.catalog.RUnlock()
+	return m.catalog.Records.Targets.Of(t).UID
+}
+
+// copyWords say what a copy does, empty where none is under way.
+func (l *look) copyWords(next binding.Record) string {
+	v := &l.moves
+	if v.move == nil || len(next.Places) != 1 || next.Places[0].Target != v.from || len(next.GaveUp) > 0 {
+		return ""
+	}
+	var names []string
+	for _, c := range v.move.Claims {
+		names = append(names, c.Name)
+	}
+	text := fmt.Sprintf("%s from %s to %s", strings.Join(names, ", "), v.move.From, v.move.To)
+	state := ""
+	if v.state.Text != "" {
+		state = ": " + v.state.Text
+	}
+	if p := next.Places[0]; p.Off {
+		return fmt.Sprintf("the last round of %s, while nothing runs%s. At %s it returns to %s if that has not ended",
+			text, state, time.Unix(int64(p.Since)+l.facts.Timeout, 0).UTC().Format(time.RFC3339), v.move.From)
+	}
+	return fmt.Sprintf("copies %s, where all runs meanwhile%s", text, state)
+}
+
+// volumeMoves are the moves whose volumes are copied, by unit.
+type volumeMoves struct {
+	volumes Volumes
+	catalog *catalog.Catalog
+	api     API
+
+	mu     sync.Mutex
+	wanted map[binding.UnitID]*volumes.Move
+	units  map[catalog.Ref]binding.UnitID
+}
+
+func newVolumeMoves(v Volumes, c *catalog.Catalog, api API) *volumeMoves {
+	return &volumeMoves{volumes: v, catalog: c, api: api, wanted: map[binding.UnitID]*volumes.Move{},
+		units: map[catalog.Ref]binding.UnitID{}}
+}
+
+// keep has a move's volumes copied, and nothing else for the unit; nil ends it.
+func (m *volumeMoves) keep(ctx context.Context, r catalog.Ref, unit binding.UnitID, is *volumes.Move) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if is == nil && m.wanted[unit] == nil {
+		return
+	}
+	if m.wanted[unit], m.units[r] = is, unit; is == nil {
+		delete(m.wanted, unit)
+		delete(m.units, r)
+	}
+	m.volumes.Keep(ctx, unit, is, func() { m.catalog.Groups.Add(r) })
+}
+
+// forget ends what is copied for a group that is gone.
+func (m *volumeMoves) forget(r catalog.Ref) {
+	m.mu.Lock()
+	unit, known := m.units[r]
+	m.mu.Unlock()
+	if known {
+		m.keep(context.Background(), r, unit, nil)
+	}
+}
+
+// wants reports whether the mover of a mark is needed now.
+func (m *volumeMoves) wants(mark volumes.Mark) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is := m.wanted[mark.Unit]
+	return is != nil && is.Pair() == [2]string{mark.From, mark.To}
+}
+
+// run has copied what the next state of a record waits for, and looks at the movers of the unit.
+func (m *volumeMoves) run(ctx context.Context, p *plan, next binding.Record) {
+	if m.volumes == nil {
+		return
+	}
+	move := p.look.moves.move
+	if len(next.Places) != 1 || next.Places[0].Target != p.look.moves.from || len(next.GaveUp) > 0 {
+		move = nil
+	}
+	m.keep(ctx, p.ref, p.unit, move)
+	m.catalog.RLock()
+	defer m.catalog.RUnlock()
+	m.catalog.Movers.Of(p.unit, func(o *catalog.Object) { m.catalog.HookJobs.Add(o.Key()) })
+}
+
+// choose places a mover at its target, whatever speaks against new objects there, while it is wanted, and leaves one
+// that is there alone: tidy ends it. The lock must be held.
+func (m *volumeMoves) choose(p *plan, mover *catalog.Mover, current []string) {
+	uid := mover.From
+	if mover.Side == volumes.SideTo {
+		uid = mover.To
+	}
+	for name, t := range m.catalog.Targets {
+		if t.UID == uid && (m.wants(mover.Mark) || slices.Contains(current, name)) {
+			p.choice = placement.Choice{Targets: []string{name}}
+			return
+		}
+	}
+	p.none = true
+}
+
+// moverLook is how often a mover is looked at that nothing wakes for.
+const moverLook = time.Minute
+
+// tidy ends a mover that nothing needs any more. The lock is held, and released.
+//
+// The mover at the target that was left has the only whole copy until the unit has begun elsewhere: it stays
+// while the record says that this target was left for a copy. After that it keeps the old volume for a while.
+func (m *volumeMoves) tidy(ctx context.Context, o *catalog.Object) error {
+	mover, k, uid, apiVersion := o.Mover(), o.Key(), o.UID, o.Kind.ApiVersion
+	b, _ := m.catalog.Records.Index.Binding(mover.Unit)
+	var from *binding.Place
+	for i, p := range b.Places {
+		if m.catalog.Records.Targets.Of(p.Target).UID == mover.From {
+			from = &b.Places[i]
+		}
+	}
+	var holder *catalog.Group
+	if r, ok := m.catalog.OwnerOf(k.Space, binding.Ref{Unit: mover.Unit}); ok {
+		holder = m.catalog.Group(r)
+	}
+	keeps := holder.KeepsVolumes()
+	for _, t := range m.catalog.Targets {
+		if t.UID == mover.From && (t.Drained() || t.Removing || t.Emptied) {
+			keeps = 0
+		}
+	}
+	m.catalog.Unlock()
+	now := time.Now()
+	again := func(after time.Duration) error {
+		m.catalog.HookJobs.AddAfter(k, after)
+		return nil
+	}
+	end := func() error {
+		if err := m.api.Delete(ctx, k, apiVersion, uid); err != nil {
+			return unlessGone(fmt.Errorf("delete the mover of a volume: %w", err))
+		}
+		return nil
+	}
+	switch {
+	case m.wants(mover.Mark), from != nil && from.Off && from.Copying:
+		return again(moverLook)
+	case from != nil && !from.Off, mover.Side == volumes.SideTo:
+		return end()
+	case !b.Settled():
+		return again(moverLook)
+	case mover.Until.IsZero() && keeps > 0:
+		if _, err := m.api.Patch(ctx, k, apiVersion, "", volumes.Keeper(now.Add(keeps))); err != nil {
+			return unlessGone(fmt.Errorf("end the mover of a volume: %w", err))
+		}
+		return again(keeps)
+	case keeps > 0 && now.Before(mover.Until):
+		return again(min(mover.Until.Sub(now)+time.Second, time.Hour))
+	}
+	return end()
+}

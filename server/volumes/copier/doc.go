@@ -1,0 +1,11 @@
+// Package copier copies volumes from target to target for units that move, see package volumes.
+//
+//	c := copier.New(copier.Config{...})
+//	c.Keep(ctx, unit, &move)   // what is to be copied now; nil ends it
+//	s := c.State(&move)        // how far that is
+//
+// The copy runs through the center, as `kubectl exec` does, between the two movers of each claim: package agent/mover
+// is at both ends. Rounds are made beside the app until the rest is little. Then the unit is taken off (see
+// package binding), and the last round, once nothing of it is left there, is read back and compared. What this
+// package knows is lost with the process: a round is made anew, which sends what differs.
+package copier

@@ -1,0 +1,162 @@
+package copier
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/volumes"
+)
+
+// look is how often it is looked whether a mover runs: its target reports that at once.
+const look = 500 * time.Millisecond
+
+// pods are the names of those of the movers of a claim.
+type pods struct{ from, to string }
+
+// movers makes the movers that a move needs, and waits until their Pods run. The order is that of the claims.
+func (m *moving) movers(ctx context.Context, is *volumes.Move) ([]pods, error) {
+	client, err := m.c.cfg.Client(is.Space)
+	if err != nil {
+		return nil, fmt.Errorf("reach the space: %w", err)
+	}
+	if is.Claims, err = m.resolve(ctx, client, is); err != nil {
+		return nil, err
+	}
+	for {
+		for _, c := range is.Claims {
+			if err := m.make(ctx, client, is, c); err != nil {
+				return nil, err
+			}
+		}
+		out, why, err := podsOf(ctx, client, is)
+		if err != nil || why == "" {
+			return out, err
+		}
+		m.say(false, "%s", why)
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(look):
+		}
+	}
+}
+
+// make makes the movers of a claim that are not there.
+func (m *moving) make(ctx context.Context, client kubernetes.Interface, is *volumes.Move, c volumes.Claim) error {
+	var template map[string]any
+	for _, side := range []volumes.Side{volumes.SideFrom, volumes.SideTo} {
+		k := volumes.MoverKey(is, c, side)
+		known, err := client.AppsV1().Deployments(k.Namespace).Get(ctx, k.Name, metav1.GetOptions{})
+		if err == nil && known.Spec.Replicas != nil && *known.Spec.Replicas == 0 {
+			_, err = m.c.cfg.API.Patch(ctx, k, "apps/v1", "", volumes.WakeUp())
+		}
+		if err == nil {
+			continue
+		}
+		if !apierrors.IsNotFound(err) {
+			return fmt.Errorf("read %s: %w", k, err)
+		}
+		if template == nil {
+			user, err := m.c.cfg.API.Get(ctx, c.User, c.UserVersion)
+			if err != nil {
+				return fmt.Errorf("read %s, which mounts %s: %w", c.User, c.Name, err)
+			}
+			template = volumes.TemplateOf(user)
+		}
+		node := ""
+		if side == volumes.SideFrom {
+			if node, err = nodeOf(ctx, client, is, c); err != nil {
+				return err
+			}
+		}
+		o := volumes.Mover(k, is, c, side, m.c.cfg.Image, template, node)
+		if _, err := m.c.cfg.API.Create(ctx, k, "apps/v1", o); err != nil && !apierrors.IsAlreadyExists(err) {
+			return fmt.Errorf("create Deployment %s: %w", k.Name, err)
+		}
+	}
+	return nil
+}
+
+// nodeOf is the node of a Pod that mounts a claim at the target that is left, empty where none runs.
+func nodeOf(ctx context.Context, client kubernetes.Interface, is *volumes.Move, c volumes.Claim) (string, error) {
+	list, err := client.CoreV1().Pods(c.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return "", fmt.Errorf("list the Pods of namespace %s: %w", c.Namespace, err)
+	}
+	for _, p := range list.Items {
+		if p.Annotations[v1alpha1.AnnotationReportedFrom] != is.From || p.Spec.NodeName == "" || p.DeletionTimestamp != nil {
+			continue
+		}
+		for _, v := range p.Spec.Volumes {
+			if v.PersistentVolumeClaim != nil && v.PersistentVolumeClaim.ClaimName == c.Name {
+				return p.Spec.NodeName, nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// podsOf finds the Pods of the movers, or says which does not run yet, and why.
+func podsOf(ctx context.Context, client kubernetes.Interface, is *volumes.Move) (out []pods, why string, err error) {
+	for _, c := range is.Claims {
+		both := map[volumes.Side]string{}
+		for _, side := range []volumes.Side{volumes.SideFrom, volumes.SideTo} {
+			k, target := volumes.MoverKey(is, c, side), is.From
+			if side == volumes.SideTo {
+				target = is.To
+			}
+			list, err := client.CoreV1().Pods(k.Namespace).List(ctx, metav1.ListOptions{
+				LabelSelector: volumes.MoverLabel + "=" + k.Name})
+			if err != nil {
+				return nil, "", fmt.Errorf("list the Pods of %s: %w", k.Name, err)
+			}
+			reason := "it has no Pod yet"
+			for _, p := range list.Items {
+				if p.Annotations[v1alpha1.AnnotationReportedFrom] != target || p.DeletionTimestamp != nil {
+					continue
+				}
+				if ready(&p) {
+					both[side] = p.Name
+					break
+				}
+				reason = reasonOf(&p)
+			}
+			if both[side] == "" {
+				return nil, fmt.Sprintf("waits for Deployment %s at %s: %s", k.Name, target, reason), nil
+			}
+		}
+		out = append(out, pods{both[volumes.SideFrom], both[volumes.SideTo]})
+	}
+	return out, "", nil
+}
+
+func ready(p *corev1.Pod) bool {
+	for _, c := range p.Status.Conditions {
+		if c.Type == corev1.PodReady {
+			return c.Status == corev1.ConditionTrue
+		}
+	}
+	return false
+}
+
+// reasonOf says why a Pod is not ready.
+func reasonOf(p *corev1.Pod) string {
+	for _, c := range p.Status.ContainerStatuses {
+		if w := c.State.Waiting; w != nil && w.Reason != "" && w.Reason != "ContainerCreating" {
+			return w.Reason + ": " + w.Message
+		}
+	}
+	for _, c := range p.Status.Conditions {
+		if c.Status == corev1.ConditionFalse && c.Type == corev1.PodScheduled && c.Message != "" {
+			return c.Message
+		}
+	}
+	return "its Pod is " + string(p.Status.Phase)
+}

@@ -1,0 +1,166 @@
+package copier
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/volumes"
+	"skerry.dev/skerry/store"
+)
+
+// resolve puts in the place of a StatefulSet the claims that its templates have made. The movers say what these are,
+// once all are there: the claims of the new target are shown beside them then, and after a restart not all may be.
+func (m *moving) resolve(ctx context.Context, client kubernetes.Interface, is *volumes.Move) ([]volumes.Claim, error) {
+	var out []volumes.Claim
+	for _, c := range is.Claims {
+		if !c.Templates {
+			k := store.Key{Space: is.Space, Resource: "persistentvolumeclaims", Namespace: c.Namespace, Name: c.Name}
+			claim, err := m.c.cfg.API.Get(ctx, k, "v1")
+			if err != nil {
+				return nil, fmt.Errorf("read claim %s: %w", c.Name, err)
+			}
+			if err := copyable(c.Name, fields.Map(claim, "spec")); err != nil {
+				return nil, err
+			}
+			out = append(out, c)
+			continue
+		}
+		set, err := m.c.cfg.API.Get(ctx, c.User, c.UserVersion)
+		if err != nil {
+			return nil, fmt.Errorf("read StatefulSet %s: %w", c.Name, err)
+		}
+		if fields.String(set, "spec", "persistentVolumeClaimRetentionPolicy", "whenDeleted") == "Delete" {
+			return nil, fmt.Errorf("StatefulSet %s would take its claims along when it is stopped: set "+
+				"spec.persistentVolumeClaimRetentionPolicy.whenDeleted to Retain", c.Name)
+		}
+		made, err := known(ctx, client, is, c)
+		if err == nil && made == nil {
+			made, err = shown(ctx, client, is, c, set)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for t := range fields.Maps(set, "spec", "volumeClaimTemplates") {
+			if err := copyable(c.Name, fields.Map(t, "spec")); err != nil {
+				return nil, err
+			}
+		}
+		for i := range made {
+			one := c
+			one.Templates, one.Name, one.Made = false, made[i].Name, &made[i]
+			out = append(out, one)
+		}
+	}
+	return out, nil
+}
+
+// copyable refuses a claim that a mover cannot mount beside the app, or not at all.
+func copyable(name string, spec map[string]any) error {
+	if fields.String(spec, "volumeMode") == string(corev1.PersistentVolumeBlock) {
+		return fmt.Errorf("%s is a raw block volume, which is not copied", name)
+	}
+	for _, mode := range fields.List(spec, "accessModes") {
+		if mode == string(corev1.ReadWriteOncePod) {
+			return fmt.Errorf("%s is for one Pod alone (ReadWriteOncePod), so nothing can copy it beside the app", name)
+		}
+	}
+	return nil
+}
+
+// known are the claims of a StatefulSet that its movers at the target that is left name, nil while some are missing.
+func known(
+	ctx context.Context, client kubernetes.Interface, is *volumes.Move, c volumes.Claim,
+) ([]store.MoverClaim, error) {
+	list, err := client.AppsV1().Deployments(c.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: "app.kubernetes.io/component=" + volumes.Component})
+	if err != nil {
+		return nil, fmt.Errorf("list the movers: %w", err)
+	}
+	var out []store.MoverClaim
+	for _, d := range list.Items {
+		mark, is1 := volumes.ParseMark(d.Annotations[v1alpha1.AnnotationMover])
+		claim := store.MoverClaim{}
+		if is1 && mark == (volumes.Mark{Unit: is.Unit, From: is.FromUID, To: is.ToUID, Side: volumes.SideFrom}) &&
+			json.Unmarshal([]byte(d.Annotations[store.AnnotationMoverClaim]), &claim) == nil && claim.Set == c.Name {
+			out = append(out, claim)
+		}
+	}
+	if len(out) == 0 || len(out) < out[0].Of {
+		return nil, nil
+	}
+	slices.SortFunc(out, func(a, b store.MoverClaim) int { return strings.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// shown are the claims of a StatefulSet that the space shows from the target that is left.
+func shown(
+	ctx context.Context, client kubernetes.Interface, is *volumes.Move, c volumes.Claim, set map[string]any,
+) ([]store.MoverClaim, error) {
+	templates := map[string]map[string]any{}
+	for t := range fields.Maps(set, "spec", "volumeClaimTemplates") {
+		templates[fields.String(t, "metadata", "name")] = fields.Map(t, "spec")
+	}
+	list, err := client.CoreV1().PersistentVolumeClaims(c.Namespace).List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("list the claims of namespace %s: %w", c.Namespace, err)
+	}
+	var out []store.MoverClaim
+	for _, claim := range list.Items {
+		if claim.Annotations[v1alpha1.AnnotationReportedFrom] != is.From || claim.Status.Phase != corev1.ClaimBound {
+			continue
+		}
+		template, made := templateOf(claim.Name, c.Name, templates)
+		if !made {
+			continue
+		}
+		spec := map[string]any{"accessModes": claim.Spec.AccessModes, "resources": claim.Spec.Resources}
+		for _, name := range []string{"storageClassName", "volumeMode"} {
+			if v, ok := template[name]; ok {
+				spec[name] = v
+			}
+		}
+		text, err := json.Marshal(spec)
+		if err != nil {
+			return nil, fmt.Errorf("encode the spec of claim %s: %w", claim.Name, err)
+		}
+		out = append(out, store.MoverClaim{Name: claim.Name, Set: c.Name, Labels: claim.Labels, Spec: text})
+	}
+	if len(out) == 0 {
+		return nil, fmt.Errorf("no claim of StatefulSet %s is shown from %s yet", c.Name, is.From)
+	}
+	for i := range out {
+		out[i].Of = len(out)
+	}
+	slices.SortFunc(out, func(a, b store.MoverClaim) int { return cmp.Compare(a.Name, b.Name) })
+	return out, nil
+}
+
+// templateOf is the template of a StatefulSet that makes claims of a name: TEMPLATE-SET-ORDINAL.
+func templateOf(claim, set string, templates map[string]map[string]any) (map[string]any, bool) {
+	rest, ordinal, found := cutLast(claim)
+	if _, err := strconv.ParseUint(ordinal, 10, 31); !found || err != nil {
+		return nil, false
+	}
+	name, found := strings.CutSuffix(rest, "-"+set)
+	template, known := templates[name]
+	return template, found && known
+}
+
+func cutLast(s string) (before, after string, found bool) {
+	i := strings.LastIndexByte(s, '-')
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}

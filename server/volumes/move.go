@@ -1,0 +1,39 @@
+package volumes
+
+import (
+	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/store"
+)
+
+// Move is what is to be copied for a unit now.
+type Move struct {
+	Space string
+	Unit  binding.UnitID
+	// From is the target that the unit leaves, To the one that it goes to.
+	From, FromUID, To, ToUID string
+	// Claims are those that the unit has at From, in the order of their names.
+	Claims []Claim
+	// Left is the generation of the unit's record where that says that From is left, and nothing of the unit is
+	// there any more. It is zero while the unit runs.
+	Left int64
+}
+
+// Pair is what tells moves of units apart: what was copied for one means nothing for another.
+func (m *Move) Pair() [2]string { return [2]string{m.FromUID, m.ToUID} }
+
+// Claim is a claim of a space, and a workload whose Pods mount it.
+type Claim struct {
+	Namespace, Name, UID string
+	User                 store.Key
+	UserVersion          string // such as apps/v1
+	// Templates: it stands for all claims that the templates of a StatefulSet, which has the name and the UID, have
+	// made. Made is what one of these is, nil for a claim of the space.
+	Templates bool
+	Made      *store.MoverClaim
+}
+
+// State is how far a copy is, and what it does or why it does not go on.
+type State struct {
+	Copied binding.Copied
+	Text   string
+}
