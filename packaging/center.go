@@ -36,7 +36,7 @@ func centerCommand() *cli.Command {
 		Name: "center", Usage: "run a center; with --parent, a relay", Before: commandline.FromFile,
 		Flags: append(slices.Concat(daemonFlags("center"), admin.ReplicaFlags(), server.WebhookFlags(commandline.Usage),
 			server.EncryptionFlags(), server.AuditFlags(), server.BackupFlags(),
-			[]cli.Flag{server.NewSpacesDomainFlag(commandline.Usage)}),
+			[]cli.Flag{server.NewSpacesDomainFlag(commandline.Usage), server.NewMoverImageFlag()}),
 			text("listen", "127.0.0.1:7443", "HOST:PORT, TCP for the kube API and UDP for agents"),
 			certificateLife(),
 			text("authentication-config", "", "file with a Kubernetes AuthenticationConfiguration: OIDC providers of "+
@@ -70,6 +70,7 @@ func centerCommand() *cli.Command {
 				AuthenticationConfig: c.String("authentication-config"), Audit: server.AuditOf(c),
 				EncryptionKeyFile:        c.String(server.EncryptionKeyFlag),
 				EncryptionProviderConfig: c.String(server.EncryptionConfigFlag),
+				MoverImage:               c.String(server.MoverImageFlag),
 				SpacesDomain:             c.String(server.SpacesDomainFlag), WebhookAllow: c.StringSlice(server.WebhookAllowFlag),
 				WebhookDeny: c.StringSlice(server.WebhookDenyFlag), Backup: plan, Version: version, Revision: commit,
 				Log: log}
