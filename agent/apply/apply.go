@@ -323,4 +323,5 @@ func (a *Applier) retry(k store.Key, err error) {
 	}
 	f.report.Message = a.spaceWords(k, err, f.report.Message)
 	a.Reports.Refused(k, origin, f.report)
+	a.refusedVariant(k, err, f)
 }

@@ -26,6 +26,7 @@ type failure struct {
 	report      store.ReportError
 	patience    int
 	quiet       bool // never reported
+	refused     bool // the target refuses the object as it is
 	base, limit time.Duration
 }
 
@@ -61,7 +62,7 @@ func classify(err error) failure {
 	var variety *variant.Error
 	var ruled *ruleError
 	passing := failure{patience: 3, base: soon, limit: soonLimit}
-	refusal := failure{base: slow, limit: slowLimit}
+	refusal := failure{refused: true, base: slow, limit: slowLimit}
 	if errors.As(err, &site) && site.Reason == policy.ReasonDefinition {
 		err = fmt.Errorf("%w; %s", err, needNotTravel)
 	}
@@ -109,8 +110,8 @@ func classify(err error) failure {
 	case apierrors.IsForbidden(err):
 		return refusal.says("Forbidden", err)
 	case notInSchema(err): // a definition that has the field may have come a moment ago
-		passing.patience, passing.limit = onItsWay, slowLimit
-		return passing.says("Invalid", err)
+		refusal.patience, refusal.base = onItsWay, soon
+		return refusal.says("Invalid", err)
 	case apierrors.IsInvalid(err),
 		apierrors.IsBadRequest(err),
 		apierrors.IsRequestEntityTooLargeError(err),

@@ -26,13 +26,19 @@ func (noReports) Removing(store.Key)                                  {}
 func (noReports) Removed(store.Key)                                   {}
 func (noReports) Version(store.Key, string) string                    { return "" }
 
-// Nothing is remembered of an object that is removed, whatever others had done to it: names come
-// and go for years.
-func TestNothingIsLeftOfWhatIsRemoved(t *testing.T) {
+// nothingApplied is the inventory of a target that has nothing yet.
+func nothingApplied(t *testing.T) *inventory.Inventory {
 	known, err := inventory.Open(noDisk{}, slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
+	return known
+}
+
+// Nothing is remembered of an object that is removed, whatever others had done to it: names come
+// and go for years.
+func TestNothingIsLeftOfWhatIsRemoved(t *testing.T) {
+	known := nothingApplied(t)
 	a := New(Config{
 		Inventory: known, Reports: noReports{}, Variants: variants.New(variants.Config{}),
 		Log: slog.New(slog.DiscardHandler),

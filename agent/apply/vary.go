@@ -112,24 +112,15 @@ func (a *Applier) awaitRules(e store.Entry, r inventory.Record) error {
 	return &ruleError{name}
 }
 
-// varied tells what became of a variant.
-func (a *Applier) varied(k store.Key, v variants.Variant, err error) {
-	if a.Relay {
-		return
-	}
-	if err == nil {
-		a.Variants.Done(k, v.By, nil)
-		return
-	}
-	if len(v.By) == 0 {
-		return
-	}
-	if f := classify(err); f.patience == 0 && !slices.Contains(othersRefuse, f.report.Reason) {
-		a.Variants.Done(k, v.By, &f.report)
+// refusedVariant reports a refusal with the Customizers that made what the target refuses.
+func (a *Applier) refusedVariant(k store.Key, err error, f failure) {
+	var varied *variedError
+	if f.refused && errors.As(err, &varied) && !slices.Contains(othersRefuse, f.report.Reason) {
+		a.Variants.Done(k, varied.by, &f.report)
 	}
 }
 
-// othersRefuse are refusals at once that are not about what is in an object.
+// othersRefuse are refusals that are not about what is in an object.
 var othersRefuse = []string{"AlreadyExists", "Conflict", "NotEmpty", "QuotaExceeded", "Unauthorized"}
 
 // variedError adds who made the variant to what the target says of it.

@@ -51,11 +51,13 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 		bring = a.bringCron
 	}
 	err = bring(ctx, e, r, known, v, stopped)
-	a.varied(e.Key, v, err)
-	if err == nil {
+	switch {
+	case err == nil:
+		if !a.Relay {
+			a.Variants.Done(e.Key, v.By, nil)
+		}
 		a.tellStopped(e, r, v, stopped)
-	}
-	if err != nil && len(v.By) > 0 {
+	case len(v.By) > 0:
 		err = &variedError{v.By, err}
 	}
 	return err
