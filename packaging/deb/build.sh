@@ -27,6 +27,13 @@ cp -r packaging/docs packaging/examples "$stage/root/usr/share/doc/skerry/"
 cp -r packaging/chart "$stage/root/usr/share/skerry/"
 sed -i -e "s/^appVersion: .*/appVersion: \"$version\"/" "$stage/root/usr/share/skerry/chart/Chart.yaml"
 chmod -R u=rwX,go=rX "$stage/root/usr/share"
+# rpm has a list of what is documentation, and leaves it out where its user asks so.
+mkdir -p "$stage/docs/usr/share"
+mv "$stage/root/usr/share/doc" "$stage/root/usr/share/man" "$stage/docs/usr/share/"
+{
+  find "$stage/docs/usr/share/doc/skerry" -type d -printf '- {dst: "/usr/share/doc/skerry/%P", type: dir, packager: rpm}\n'
+  find "$stage/docs" -type f -printf '- {src: "%p", dst: "/%P", type: doc}\n'
+} | LC_ALL=C sort >"$stage/docs.yaml"
 for f in packaging/deb/p*.sh; do
   sed -e "s/@VERSION@/$version/g" "$f" >"$stage/$(basename "$f")"
 done
@@ -38,7 +45,8 @@ for arch in "$@"; do
   binary=bin/skerry
   [ "$arch" = "$(go env GOHOSTARCH)" ] || binary=bin/skerry-$arch
   touch -d "@$SOURCE_DATE_EPOCH" "$binary"
-  sed -e "s/@VERSION@/$version/g" -e "s/@ARCH@/$arch/g" -e "s|@BINARY@|$binary|g" packaging/deb/nfpm.yaml >"$stage/nfpm-$arch.yaml"
+  sed -e "s/@VERSION@/$version/g" -e "s/@ARCH@/$arch/g" -e "s|@BINARY@|$binary|g" \
+    -e "/^@DOCS@$/{r $stage/docs.yaml" -e 'd}' packaging/deb/nfpm.yaml >"$stage/nfpm-$arch.yaml"
   ! grep -n '@[A-Z]*@' "$stage"/*.sh "$stage/nfpm-$arch.yaml" || { echo "these are not filled in" >&2 && exit 1; }
   for format in deb rpm; do
     "$nfpm" package --config "$stage/nfpm-$arch.yaml" --packager "$format" --target "$out/" >/dev/null
