@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math/rand/v2"
 	"net"
 	"os"
 	"path/filepath"
@@ -90,7 +89,7 @@ func (p *pair) same() Report {
 func TestCopyIsLikeItsSource(t *testing.T) {
 	for seed := range uint64(6) {
 		p := newPair(t)
-		w := &world{t: t, r: rand.New(rand.NewPCG(seed, 1)), dir: p.from}
+		w := newWorld(t, p.from, seed)
 		for range 12 {
 			for range 1 + w.r.IntN(25) {
 				w.change()
@@ -106,7 +105,7 @@ func TestCopyIsLikeItsSource(t *testing.T) {
 // TestOnlyWhatDiffersIsSent counts bytes.
 func TestOnlyWhatDiffersIsSent(t *testing.T) {
 	p := newPair(t)
-	w := &world{t: t, r: rand.New(rand.NewPCG(1, 1)), dir: p.from}
+	w := newWorld(t, p.from, 1)
 	big := make([]byte, 40<<20) // more than a segment
 	for i := range big {
 		big[i] = byte(w.r.Uint32())
@@ -226,7 +225,7 @@ func (c *cutting) Write(b []byte) (int, error) {
 // TestCutsAreResumed breaks the stream 20 times. Little is sent twice.
 func TestCutsAreResumed(t *testing.T) {
 	p := newPair(t)
-	w := &world{t: t, r: rand.New(rand.NewPCG(3, 1)), dir: p.from}
+	w := newWorld(t, p.from, 3)
 	total := 0
 	for i := range 60 {
 		b := make([]byte, w.r.IntN(1<<20))
@@ -256,9 +255,9 @@ func TestCutsAreResumed(t *testing.T) {
 func TestWritersWhileItIsCopied(t *testing.T) {
 	p := newPair(t)
 	stop, stopped := make(chan struct{}), make(chan struct{})
+	w := newWorld(t, p.from, 9)
 	go func() {
 		defer close(stopped)
-		w := &world{t: t, r: rand.New(rand.NewPCG(9, 1)), dir: p.from}
 		for {
 			select {
 			case <-stop:

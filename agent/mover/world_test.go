@@ -54,17 +54,32 @@ func userAttr(path string) string {
 	return string(b[:n])
 }
 
-// world changes a tree at random.
+// world changes a tree at random. The tree has links that lead out of it, to a file that nothing may change.
 type world struct {
-	t   testing.TB
-	r   *rand.Rand
-	dir string
+	r       *rand.Rand
+	root    *os.Root
+	outside string
+}
+
+func newWorld(t testing.TB, dir string, seed uint64) *world {
+	t.Helper()
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	w := &world{rand.New(rand.NewPCG(seed, 1)), root, filepath.Join(t.TempDir(), "theirs")}
+	must(t, os.WriteFile(w.outside, []byte("precious"), 0o600))
+	t.Cleanup(func() {
+		root.Close()
+		if b, err := os.ReadFile(w.outside); string(b) != "precious" {
+			t.Errorf("what a link leads to is %d bytes now (%v)", len(b), err)
+		}
+	})
+	return w
 }
 
 var sizes = []int{0, 1, 100, blockSize - 1, blockSize, blockSize + 1, 3*blockSize + 7}
 
 func (w *world) path() string {
-	parts := []string{w.dir}
+	var parts []string
 	for range 1 + w.r.IntN(3) {
 		parts = append(parts, string(rune('a'+w.r.IntN(4))))
 	}
@@ -86,31 +101,37 @@ func (w *world) change() {
 	path := w.path()
 	switch w.r.IntN(12) {
 	case 0, 1, 2, 3:
-		if os.MkdirAll(filepath.Dir(path), 0o755) == nil {
-			_ = os.WriteFile(path, w.bytes(sizes[w.r.IntN(len(sizes))]), 0o640)
+		if w.root.MkdirAll(filepath.Dir(path), 0o755) == nil {
+			_ = w.root.WriteFile(path, w.bytes(sizes[w.r.IntN(len(sizes))]), 0o640)
 		}
 	case 4:
-		if f, err := os.OpenFile(path, os.O_WRONLY, 0); err == nil {
+		if f, err := w.root.OpenFile(path, os.O_WRONLY, 0); err == nil {
 			_, _ = f.WriteAt(w.bytes(10), int64(w.r.IntN(2*blockSize)))
 			f.Close()
 		}
 	case 5:
-		_ = os.Truncate(path, int64(sizes[w.r.IntN(len(sizes))]))
+		if f, err := w.root.OpenFile(path, os.O_WRONLY, 0); err == nil {
+			_ = f.Truncate(int64(sizes[w.r.IntN(len(sizes))]))
+			f.Close()
+		}
 	case 6:
-		_ = os.RemoveAll(path)
+		_ = w.root.RemoveAll(path)
 	case 7:
-		_ = os.Rename(path, w.path())
+		_ = w.root.Rename(path, w.path())
 	case 8:
-		_ = os.Symlink([]string{"..", "/etc/passwd", "a", "b/c"}[w.r.IntN(4)], path)
+		_ = w.root.Symlink([]string{"..", w.outside, "a", "b/c"}[w.r.IntN(4)], path)
 	case 9:
-		_ = os.Link(path, w.path())
+		_ = w.root.Link(path, w.path())
 	case 10:
-		if info, err := os.Lstat(path); err == nil && info.Mode().Type() != fs.ModeSymlink {
-			_ = os.Chmod(path, []fs.FileMode{0o700, 0o755, 0o444, 0o600 | fs.ModeSetgid}[w.r.IntN(4)])
-			_ = unix.Setxattr(path, "user.kept", w.bytes(5), 0)
+		if info, err := w.root.Lstat(path); err == nil && info.Mode().Type() != fs.ModeSymlink {
+			_ = w.root.Chmod(path, []fs.FileMode{0o700, 0o755, 0o444, 0o600 | fs.ModeSetgid}[w.r.IntN(4)])
+			if f, err := w.root.Open(path); err == nil {
+				_ = unix.Fsetxattr(int(f.Fd()), "user.kept", w.bytes(5), 0)
+				f.Close()
+			}
 		}
 	case 11:
-		_ = os.MkdirAll(path, 0o755)
-		_ = os.Lchown(path, w.r.IntN(3), w.r.IntN(3))
+		_ = w.root.MkdirAll(path, 0o755)
+		_ = w.root.Lchown(path, w.r.IntN(3), w.r.IntN(3))
 	}
 }
