@@ -127,7 +127,7 @@ postgres: build testenv ## install PostgreSQL, and test the center of several re
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; }
 	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'Postgres|Endpoint' ./store/kine
 	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'BorrowRacesOnPostgres' ./server
-	$(SCENARIOS) SKERRY_POSTGRES=1 $(ALONE) go test -count=1 -timeout 30m -v -run 'TestScenarios/script/(replicas|streams_killed|restore_engines)$$' ./scenarios
+	$(SCENARIOS) SKERRY_POSTGRES=1 $(ALONE) go test -count=1 -timeout 30m -v -run 'TestScenarios/script/(replicas|rename_replicas|streams_killed|restore_engines)$$' ./scenarios
 
 .PHONY: etcd
 etcd: build testenv ## test the center of several replicas on an etcd cluster
