@@ -11,9 +11,9 @@
 //	1.apply.yaml    kubectl apply -f FILE       (also .create, .replace, .ssa, .delete)
 //	2.run           one command a line: kubectl ... or helm ...
 //
-// In a line of a .run file, "! " at the beginning says that the command must fail, and "= " that
-// both print the same. The unit's namespace is the default. NAMESPACE and IMAGE stand for the unit's
-// namespace and the test image.
+// In a line of a .run file, "! " at the beginning says that the command must fail, "= " that both
+// print the same, and "~ " that each side gets there only after a while. The unit's namespace is
+// the default. NAMESPACE and IMAGE stand for the unit's namespace and the test image.
 // After each step the runner waits until both sides show the same, or until the unit's time is up.
 //
 // unit.yaml is optional. It says how long to wait, and it declares differences:

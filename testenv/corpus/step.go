@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"time"
 )
 
 // manifest returns a step's file with the unit's words replaced.
@@ -56,8 +57,9 @@ type command struct {
 	program string
 	args    []string
 	input   string
-	// fails says that it must fail; same, that both must print the same.
-	fails, same bool
+	// fails says that it must fail; same, that both must print the same; awaited, that each side is asked until it
+	// succeeds there, or the unit's time is up.
+	fails, same, awaited bool
 }
 
 // commandStep runs the lines of a file, one after the other.
@@ -91,6 +93,8 @@ func (r *run) parse(line string) (c command, err error) {
 			c.fails = true
 		case strings.HasPrefix(line, "= "):
 			c.same = true
+		case strings.HasPrefix(line, "~ "):
+			c.awaited = true
 		default:
 			words := split(line)
 			switch words[0] {
@@ -170,7 +174,7 @@ func (r *run) tell(ctx context.Context, u *Unit, c command) (cluster, space answ
 	var errs [2]error
 	var wg sync.WaitGroup
 	for i, s := range []*side{r.cluster, r.space} {
-		wg.Go(func() { answers[i], errs[i] = r.ask(ctx, u, s, c) })
+		wg.Go(func() { answers[i], errs[i] = r.await(ctx, u, s, c) })
 	}
 	wg.Wait()
 	return answers[0], answers[1], errors.Join(errs[:]...)
@@ -185,6 +189,17 @@ func (a answer) String() string {
 
 func normalOutput(s string) string {
 	return number.ReplaceAllString(normalText(strings.TrimSpace(s)), "#")
+}
+
+// await asks one side, and again where the command says so.
+func (r *run) await(ctx context.Context, u *Unit, s *side, c command) (answer, error) {
+	for until := time.Now().Add(u.limit); ; {
+		a, err := r.ask(ctx, u, s, c)
+		if err != nil || !c.awaited || !a.failed || ctx.Err() != nil || time.Now().After(until) {
+			return a, err
+		}
+		time.Sleep(time.Second)
+	}
 }
 
 // ask runs a command on one side, with the unit's namespace as its own.
