@@ -62,6 +62,9 @@ func (o Opened) PodSecurity(space string) string {
 	return placement.LevelOf(space, o.podSecurity)
 }
 
+// Relay reports whether the target is a relay, which says so when it connects.
+func (o Opened) Relay() bool { return o.relay }
+
 // Rights reports whether an object is a Role or a binding, a configuration of webhooks, or of a kind
 // that travels as an inert one: it follows what its space has, to sites that have opened it.
 func (o *Object) Rights() bool {

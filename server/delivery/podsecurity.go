@@ -8,8 +8,8 @@ import (
 )
 
 // PodSecurity returns to which Pod Security level each of some targets keeps the Pods of a space, in
-// the order of names. Without targets it is all that the space may use. Relays are left out: their
-// own sites decide.
+// the order of names. Without targets it is all that the space may use. Sites that have not said are
+// left out.
 func (d *Delivery) PodSecurity(space string, targets []string) (out []placement.SecurityLevel) {
 	d.catalog.RLock()
 	defer d.catalog.RUnlock()
@@ -22,8 +22,8 @@ func (d *Delivery) PodSecurity(space string, targets []string) (out []placement.
 			len(targets) == 0 && sp.Offered != nil && !sp.Offered.Matches(t.Labels) {
 			continue
 		}
-		if level := t.PodSecurity(space); level != "" {
-			out = append(out, placement.SecurityLevel{Target: name, Level: level})
+		if level := t.PodSecurity(space); level != "" || t.Relay() {
+			out = append(out, placement.SecurityLevel{Target: name, Level: level, Relay: t.Relay()})
 		}
 	}
 	slices.SortFunc(out, func(a, b placement.SecurityLevel) int { return strings.Compare(a.Target, b.Target) })

@@ -1,9 +1,11 @@
 package delivery
 
 import (
+	"slices"
 	"testing"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
 )
 
 // What leaves a site goes to one whose policy lets its Pods in, if others are equal otherwise, and the
@@ -51,5 +53,18 @@ func TestASiteThatTakesThePodsIsPreferred(t *testing.T) {
 	})
 	if !c.has("c", web) || c.has("a", web) {
 		t.Error("it has moved")
+	}
+}
+
+// A relay is among the targets whose levels are told, and has none.
+func TestLevelsNameRelays(t *testing.T) {
+	c := shop(t)
+	c.site("a", nil, nil, map[string]any{"policy": map[string]any{"podSecurity": []any{"baseline"}}})
+	c.site("eu", nil, nil, map[string]any{"relay": true})
+	c.site("silent", nil, nil, nil)
+	want := []placement.SecurityLevel{{Target: "a", Level: "baseline"}, {Target: "eu", Relay: true}}
+	c.eventually("both are told", func() bool { return slices.Equal(c.d.PodSecurity("shop", nil), want) })
+	if got := c.d.PodSecurity("shop", []string{"eu"}); !slices.Equal(got, want[1:]) {
+		t.Errorf("of the relay: %v", got)
 	}
 }

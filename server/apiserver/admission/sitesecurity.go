@@ -20,7 +20,7 @@ import (
 )
 
 // SiteLevels returns to which Pod Security level each of some targets keeps the Pods of a space; of
-// all that the space may use if none is named.
+// all that the space may use if none is named. Relays are among them.
 type SiteLevels func(space string, targets []string) []placement.SecurityLevel
 
 // warnSites warns a user of Pods that sites will refuse: each of those where the object is, or all
@@ -61,15 +61,22 @@ func (p *PodSecurity) warnSites(ctx context.Context, a admission.Attributes) err
 // nodeDebugger begins the name of the Pod that kubectl debug node/NODE makes, before the name of the node.
 const nodeDebugger = "node-debugger-"
 
-// refuseNodeDebug refuses the Pod by which kubectl debugs a node, where the site of that name will refuse it:
-// kubectl waits for it and does not say that it does not start.
+// refuseNodeDebug refuses the Pod by which kubectl debugs a node, where the site of that name will refuse it
+// and where the name is a relay's, which runs no Pods: kubectl waits for it and does not say that it does not
+// start.
 func (p *PodSecurity) refuseNodeDebug(
 	ctx context.Context,
 	a admission.Attributes,
 	meta *metav1.ObjectMeta,
 	spec *corev1.PodSpec,
 ) error {
-	refusing, level, why := p.refusing(p.Sites(request.Space(ctx), []string{spec.NodeName}), meta, spec)
+	levels := p.Sites(request.Space(ctx), []string{spec.NodeName})
+	if slices.ContainsFunc(levels, func(l placement.SecurityLevel) bool { return l.Relay }) {
+		return admission.NewForbidden(a, fmt.Errorf("%q is a relay, and no machine of a site: it runs no Pods; debug a Pod "+
+			"by kubectl debug POD --profile=baseline, and a machine with the kubeconfig of its site's cluster, which its "+
+			"owner has", spec.NodeName))
+	}
+	refusing, level, why := p.refusing(levels, meta, spec)
 	if len(refusing) == 0 {
 		return nil
 	}
@@ -89,7 +96,7 @@ func (p *PodSecurity) refusing(
 	for _, l := range levels {
 		level, err := psapi.ParseLevel(l.Level)
 		if err != nil {
-			continue // a site that is newer than this center
+			continue // a relay, or a site that is newer than this center
 		}
 		result, known := results[level]
 		if !known {

@@ -19,6 +19,16 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
+// relay stands for the level of a target that is a relay.
+const relay = "relay"
+
+func levelOf(site, level string) placement.SecurityLevel {
+	if level == relay {
+		return placement.SecurityLevel{Target: site, Relay: true}
+	}
+	return placement.SecurityLevel{Target: site, Level: level}
+}
+
 // Who writes a workload whose Pods a site will refuse is told at once which site that is, why, and what
 // its owner can do.
 func TestPodsThatSitesRefuseAreTold(t *testing.T) {
@@ -45,8 +55,10 @@ func TestPodsThatSitesRefuseAreTold(t *testing.T) {
 			`sites "oslo", "paris" keep to Pod Security level "restricted"`, "--policy trusted"}},
 		"on two sites, of which one refuses": {map[string]string{"paris": "privileged", "oslo": "baseline"}, "oslo,paris",
 			true, []string{`site "oslo" keeps`}},
-		"a level that nobody knows": {map[string]string{"paris": "strange"}, "paris", true, nil},
-		"nothing is known":          {nil, "", true, nil},
+		"nowhere yet, and a relay may take them": {map[string]string{"paris": "baseline", "eu": relay}, "", true, nil},
+		"at a relay":                             {map[string]string{"paris": "baseline", "eu": relay}, "eu", true, nil},
+		"a level that nobody knows":              {map[string]string{"paris": "strange"}, "paris", true, nil},
+		"nothing is known":                       {nil, "", true, nil},
 	} {
 		p.Sites = func(space string, targets []string) (out []placement.SecurityLevel) {
 			if space != "shop" {
@@ -54,7 +66,7 @@ func TestPodsThatSitesRefuseAreTold(t *testing.T) {
 			}
 			for site, level := range test.levels {
 				if len(targets) == 0 || slices.Contains(targets, site) {
-					out = append(out, placement.SecurityLevel{Target: site, Level: level})
+					out = append(out, levelOf(site, level))
 				}
 			}
 			slices.SortFunc(out, func(a, b placement.SecurityLevel) int { return strings.Compare(a.Target, b.Target) })
@@ -100,21 +112,22 @@ func TestNodesAreNotDebuggedWhereASiteRefusesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.Sites = func(_ string, targets []string) (out []placement.SecurityLevel) {
-		for site, level := range map[string]string{"paris": "baseline", "oslo": "privileged"} {
+		for site, level := range map[string]string{"paris": "baseline", "oslo": "privileged", "eu": relay} {
 			if slices.Contains(targets, site) {
-				out = append(out, placement.SecurityLevel{Target: site, Level: level})
+				out = append(out, levelOf(site, level))
 			}
 		}
 		return out
 	}
 	for name, c := range map[string]struct {
-		pod, node string
-		refused   bool
+		pod, node, cause string // no cause: it is not refused
 	}{
-		"at a baseline site":  {"node-debugger-paris-x7k2p", "paris", true},
-		"at a trusted site":   {"node-debugger-oslo-x7k2p", "oslo", false},
-		"at a node of a site": {"node-debugger-n1-x7k2p", "n1", false},
-		"another Pod":         {"web", "paris", false},
+		"at a baseline site":    {"node-debugger-paris-x7k2p", "paris", `site "paris" keeps to Pod Security level "baseline"`},
+		"at a trusted site":     {"node-debugger-oslo-x7k2p", "oslo", ""},
+		"at a relay":            {"node-debugger-eu-x7k2p", "eu", `"eu" is a relay`},
+		"at a node of a site":   {"node-debugger-n1-x7k2p", "n1", ""},
+		"another Pod":           {"web", "paris", ""},
+		"another Pod, at relay": {"web", "eu", ""},
 	} {
 		pod := &api.Pod{}
 		pod.Name, pod.Spec.NodeName = c.pod, c.node
@@ -126,10 +139,11 @@ func TestNodesAreNotDebuggedWhereASiteRefusesIt(t *testing.T) {
 			&user.DefaultInfo{Name: "alice"})
 		var told warned
 		err := p.warnSites(warning.WithWarningRecorder(request.WithSpace(t.Context(), "shop"), &told), a)
-		if c.refused != (err != nil) {
+		if (c.cause != "") != (err != nil) {
 			t.Errorf("%s: %v", name, err)
 		}
-		if c.refused && err != nil && !strings.Contains(err.Error(), "--profile=baseline, and a machine with the kubeconfig") {
+		if err != nil && (!strings.Contains(err.Error(), c.cause) ||
+			!strings.Contains(err.Error(), "--profile=baseline, and a machine with the kubeconfig")) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
