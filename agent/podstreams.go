@@ -3,7 +3,6 @@ package agent
 import (
 	"io"
 
-	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/spool"
 	"skerry.dev/skerry/agent/streams"
 	"skerry.dev/skerry/agent/view"
@@ -48,20 +47,5 @@ func (a *agent) streams() tunnel.StreamHandler {
 
 // allowsStream refuses what this site does not allow of a space.
 func (a *agent) allowsStream(r *exchange.Request) error {
-	way := policy.Exec
-	switch r.Verb {
-	case exchange.Log:
-		way = policy.Logs
-	case exchange.View:
-		way = policy.View
-	case exchange.Connect:
-		if way = policy.PortForward; r.Resource == exchange.Services {
-			way = policy.Services
-		}
-	case exchange.PortForward:
-		way = policy.PortForward
-	case exchange.Delete, exchange.Evict, exchange.Change:
-		way = policy.PodWrites
-	}
-	return a.permission.Policy().Stream(way, r.Space, a.Name)
+	return a.permission.Policy().Stream(r.Way(), r.Space, a.Name)
 }

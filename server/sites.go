@@ -13,7 +13,8 @@ import (
 // newSites returns what reaches into this center's targets.
 func (s *Server) newSites() *streams.Streams {
 	c := streams.Config{
-		Targets: s.sessions, Leads: s.leads, SpaceUID: s.delivery.SpaceUID, Metered: s.sessions.Metered,
+		Targets: s.sessions, Leads: s.leads, SpaceUID: s.delivery.SpaceUID, Closes: s.delivery.Closes,
+		Metered: s.sessions.Metered,
 	}
 	if s.lead == nil {
 		return streams.New(c)

@@ -8,17 +8,18 @@ import (
 	"strings"
 
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/exchange"
 )
 
 // The ways to reach into a site that it allows or not: into a Pod, a view of namespaces, and
 // from other sites to Services.
 const (
-	Logs        = "logs"
-	Exec        = "exec"
-	PortForward = "portForward"
-	View        = "view"
-	PodWrites   = "podWrites"
-	Services    = "services"
+	Logs        = exchange.Logs
+	Exec        = exchange.Executing
+	PortForward = exchange.Forwarding
+	View        = exchange.Viewing
+	PodWrites   = exchange.PodWrites
+	Services    = exchange.Calling
 )
 
 // flags are the agent's flags of the ways, for messages.

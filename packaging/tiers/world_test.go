@@ -63,6 +63,7 @@ type tier struct {
 	// on are the children where the Service is, named those that have its name.
 	mu        sync.Mutex
 	on, named []string
+	closed    []string // TARGET/WAY, by spec.allow of its SyncTarget
 	spaceUID  string
 	down      map[string]tunnel.Conn // to the children
 	up        tunnel.Conn            // to the parent
@@ -94,17 +95,20 @@ func newCenter(t *testing.T, name string, parent *tier) *tier {
 			return c.up.OpenStream(ctx)
 		})
 	}
-	c.shares = streams.New(streams.Config{Targets: c, SpaceUID: func(string) string { return c.spaceUID }})
+	c.shares = streams.New(streams.Config{Targets: c, SpaceUID: func(string) string { return c.spaceUID },
+		Closes: func(target, way string) bool { return slices.Contains(c.closed, target+"/"+way) }})
 	config.Sites = c.shares
 	c.services = services.New(config)
 	c.gateway = gateway.New(gateway.Config{Services: c.services, Log: slog.New(slog.DiscardHandler)})
 	if parent != nil {
-		api := targettest.New(t)
-		api.Put("v1", "Namespace", "", "app", namespaceOf(parent))
-		clients := target.NewClients(target.Relay(func(string) *rest.Config { return api.Config() }))
+		c.api = targettest.New(t)
+		c.api.Put("v1", "Namespace", "", "app", namespaceOf(parent))
+		c.api.Put("v1", "Pod", "app", "web-1", m{"metadata": m{"uid": "u-pod"}})
+		clients := target.NewClients(target.Relay(func(string) *rest.Config { return c.api.Config() }))
 		t.Cleanup(clients.CloseIdle)
 		c.join(t, agentstreams.New(agentstreams.Config{Pods: c, Log: slog.New(slog.DiscardHandler),
-			Backend: &agentstreams.Relay{Client: clients.For, Children: children{c}}}))
+			Backend: &agentstreams.Relay{Client: clients.For, Children: children{c},
+				Owns: func(uid string) bool { return uid == "u-pod" }}}))
 	}
 	return c
 }

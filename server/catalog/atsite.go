@@ -6,6 +6,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/tunnel/exchange"
 )
 
 // Roles, bindings and webhooks for what is born at sites act in their space. They are also sent to
@@ -19,7 +20,7 @@ type Opened struct {
 	kinds, denyKinds                          []string // as patterns of kinds
 	podSecurity                               []string // see placement.LevelOf
 	relay                                     bool     // its own sites say which kinds
-	closed                                    bool     // an admin of this center lets nobody call Services there
+	closed                                    []string // exchange.Ways that an admin of this center has closed
 }
 
 // ReadOpened reads it from a SyncTarget.
@@ -33,10 +34,15 @@ func ReadOpened(obj map[string]any) Opened {
 		return out
 	}
 	relay, _ := fields.Map(obj, "status")["relay"].(bool)
-	services, said := fields.Map(obj, "spec", "allow")["services"].(bool)
+	var closed []string
+	for _, way := range exchange.Ways {
+		if open, said := fields.Map(obj, "spec", "allow")[way].(bool); said && !open {
+			closed = append(closed, way)
+		}
+	}
 	return Opened{
 		list("controllers"), list("clusterControllers"), list("webhooks"), list("kinds"), list("denyKinds"),
-		list("podSecurity"), relay, said && !services,
+		list("podSecurity"), relay, closed,
 	}
 }
 
@@ -46,12 +52,12 @@ func (o Opened) Equal(other Opened) bool {
 		slices.Equal(o.clusterControllers, other.clusterControllers) &&
 		slices.Equal(o.webhooks, other.webhooks) && slices.Equal(o.kinds, other.kinds) &&
 		slices.Equal(o.denyKinds, other.denyKinds) && slices.Equal(o.podSecurity, other.podSecurity) &&
-		o.relay == other.relay && o.closed == other.closed
+		o.relay == other.relay && slices.Equal(o.closed, other.closed)
 }
 
-// Serves reports whether Services there may be called from other targets, as far as this center decides it. A relay
-// knows of no such word.
-func (o Opened) Serves() bool { return !o.closed }
+// Closes reports whether an admin of this center has closed a way to reach into the target, one of exchange.Ways.
+// Only this center can hold a relay to it: a relay hands on no such word.
+func (o Opened) Closes(way string) bool { return slices.Contains(o.closed, way) }
 
 // PodSecurity returns the Pod Security level to which a site keeps the Pods of a space, empty where it
 // has not said, and where it is a relay.

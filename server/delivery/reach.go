@@ -5,6 +5,7 @@ import (
 
 	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/exchange"
 )
 
 // Serving returns the targets where the Service of a key and UID is and may be called, besides one that asks, in no
@@ -20,10 +21,18 @@ func (d *Delivery) Serving(target string, k store.Key, uid string) (at []string,
 	return others(d.catalog, o.On, target), o.Above(), true
 }
 
+// Closes reports whether spec.allow of a SyncTarget closes a way to reach into it, one of exchange.Ways.
+func (d *Delivery) Closes(target, way string) bool {
+	d.catalog.RLock()
+	defer d.catalog.RUnlock()
+	t := d.catalog.Targets[target]
+	return t != nil && t.Closes(way)
+}
+
 // others are the targets of a set whose Services may be called, but one, shuffled. The lock must be held.
 func others(c *catalog.Catalog, on *catalog.Set, one string) (out []string) {
 	for _, name := range on.List() {
-		if t := c.Targets[name]; name != one && t != nil && t.Opened.Serves() {
+		if t := c.Targets[name]; name != one && t != nil && !t.Closes(exchange.Calling) {
 			out = append(out, name)
 		}
 	}

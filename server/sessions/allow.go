@@ -23,7 +23,8 @@ func narrowOf(a *v1alpha1.SyncTargetAllow) *tunnel.Narrow {
 }
 
 // permits takes over what the site said that it allows. Of a relay it is what a site below it opens
-// to the controllers and webhooks of spaces: about all else its own sites decide.
+// to the controllers and webhooks of spaces, and which ways to it are closed here: about all else its
+// own sites decide.
 func permits(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus) {
 	a := said.Policy
 	if a == nil {
@@ -45,26 +46,44 @@ func permits(st *v1alpha1.SyncTarget, said *tunnel.ChildStatus) {
 	}
 }
 
-// openedBelow is what sites below a relay open, less what spec.allow of the relay takes away; nil
-// where that is nothing. Here alone it is taken away, because a relay hands on no such word.
+// openedBelow is what sites below a relay open, less what spec.allow of the relay takes away, and the
+// ways that it closes; nil where that is nothing. Here alone it is taken away, because a relay hands
+// on no such word.
 func openedBelow(below *tunnel.SubtreeStatus, narrow *v1alpha1.SyncTargetAllow) *tunnel.Allow {
 	if below == nil {
 		return nil
 	}
-	o := below.Opened
-	if narrow != nil && narrow.Controllers != nil {
-		o.Controllers = tunnel.Intersect(o.Controllers, narrow.Controllers)
+	if narrow == nil {
+		narrow = &v1alpha1.SyncTargetAllow{}
 	}
-	if narrow != nil && narrow.ClusterControllers != nil {
-		o.ClusterControllers = tunnel.Intersect(o.ClusterControllers, narrow.ClusterControllers)
+	left := &tunnel.Allow{
+		Controllers:        leftOf(below.Opened.Controllers, narrow.Controllers),
+		ClusterControllers: leftOf(below.Opened.ClusterControllers, narrow.ClusterControllers),
+		Webhooks:           leftOf(below.Opened.Webhooks, narrow.Webhooks),
+		Logs:               closed(narrow.Logs), Exec: closed(narrow.Exec), PortForward: closed(narrow.PortForward),
+		View: closed(narrow.View), PodWrites: closed(narrow.PodWrites), Services: closed(narrow.Services),
 	}
-	if narrow != nil && narrow.Webhooks != nil {
-		o.Webhooks = tunnel.Intersect(o.Webhooks, narrow.Webhooks)
-	}
-	if o.Equal(tunnel.Opened{}) {
+	if left.Equal(&tunnel.Allow{}) {
 		return nil
 	}
-	return &tunnel.Allow{
-		Controllers: o.Controllers, ClusterControllers: o.ClusterControllers, Webhooks: o.Webhooks,
+	return left
+}
+
+// leftOf is what is left of some spaces where only these may be; nil takes none away.
+func leftOf(spaces, only []string) []string {
+	if only != nil {
+		spaces = tunnel.Intersect(spaces, only)
 	}
+	if len(spaces) == 0 {
+		return nil
+	}
+	return spaces
+}
+
+// closed says of a way that it is closed for all spaces, nothing if it is not.
+func closed(allowed *bool) []string {
+	if allowed != nil && !*allowed {
+		return []string{"false"}
+	}
+	return nil
 }

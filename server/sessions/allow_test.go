@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"reflect"
 	"slices"
 	"testing"
 
@@ -37,6 +38,15 @@ func TestARelaySaysWhatItsSitesOpen(t *testing.T) {
 		!slices.Equal(p.Webhooks, []string{"bank"}) {
 		t.Errorf("less what is taken away: %+v", p)
 	}
+	no, yes := false, true
+	relay.Spec.Allow = &v1alpha1.SyncTargetAllow{Controllers: []string{}, ClusterControllers: []string{},
+		Webhooks: []string{}, Logs: &no, Exec: &yes, Services: &no}
+	permits(relay, &tunnel.ChildStatus{Subtree: below})
+	if p := relay.Status.Policy; p == nil || !reflect.DeepEqual(*p, v1alpha1.SyncTargetPolicy{
+		Logs: []string{"false"}, Services: []string{"false"}}) {
+		t.Errorf("ways that are closed: %+v", p)
+	}
+	relay.Spec.Allow = nil
 	d.subtree.observe("oslo", &v1alpha1.SyncTargetStatus{})
 	d.subtree.observe("vik", &v1alpha1.SyncTargetStatus{})
 	below, _ = d.Subtree()

@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 
@@ -21,6 +22,9 @@ type Config struct {
 	Pass func(ctx context.Context, target string, r *exchange.Request) (*http.Response, error)
 	// SpaceUID returns the UID of a space, empty where there is none of that name.
 	SpaceUID func(space string) string
+	// Closes reports whether an admin of this center has closed a way into a target, one of
+	// exchange.Ways; nil closes none.
+	Closes func(target, way string) bool
 	// Metered reports whether the bytes of a target's link are paid for; nil is none.
 	Metered func(target string) bool
 }
@@ -65,6 +69,14 @@ func (s *Streams) Here(
 			Code:    http.StatusNotFound,
 			Reason:  "NotFound",
 			Message: "there is no space " + r.Space + " any more",
+		}
+	}
+	if way := sent.Way(); s.Closes != nil && s.Closes(target, way) {
+		return nil, &exchange.Fault{
+			Code:   http.StatusForbidden,
+			Reason: "Forbidden",
+			Message: fmt.Sprintf("spec.allow.%s of SyncTarget %s is false, for space %s and all others; the center's "+
+				"admin can change that", way, target, r.Space),
 		}
 	}
 	done, err := s.shares.Take(target, &sent)

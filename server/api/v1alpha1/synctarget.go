@@ -85,8 +85,9 @@ type SyncTargetSpec struct {
 	DetachPolicy DetachPolicy `json:"detachPolicy,omitempty"`
 	// Allow takes away of what the site allows spaces to do on its cluster. It never gives more:
 	// what the site allows stands in the agent's own configuration, and what results in
-	// status.policy. Of a relay, controllers, clusterControllers and webhooks alone have an
-	// effect: all else is said there of the relay's own SyncTargets.
+	// status.policy. Of a relay, controllers, clusterControllers and webhooks have an effect, and logs,
+	// exec, portForward, view, podWrites and services, which close all that is below it. All else is
+	// said there of the relay's own SyncTargets.
 	// +optional
 	Allow *SyncTargetAllow `json:"allow,omitempty"`
 	// Link says what kind of link leads to the target and how much it may carry.
