@@ -26,8 +26,8 @@ type machine struct {
 	run    func(ctx context.Context, name string, args ...string) error
 	access func(path string) error // says why nobody can write a path, see writable
 	self   func() (string, error)  // the path of this program
-	// check refuses the flags of the daemon, see Checks; nil refuses none.
-	check cli.ActionFunc
+	// checks refuse the flags of daemons; nil refuses none.
+	checks Checks
 	// version is that of the program at a path, see programVersion.
 	version func(ctx context.Context, path string) string
 }
@@ -131,7 +131,7 @@ func Command(usage func(format string, args ...any) error, checks Checks) *cli.C
 				return usage("%s", err)
 			}
 			on := here(c)
-			on.check = checks[string(m)]
+			on.checks = checks
 			return on.install(c.Context, c.App, r)
 		}
 	}
@@ -157,12 +157,15 @@ func Command(usage func(format string, args ...any) error, checks Checks) *cli.C
 				Flags:  []cli.Flag{parent(true), token, name, kubeconfig, set(), wait, dry},
 				Action: action("agent"),
 			},
+			checkCommand(usage, checks),
 			filesCommand(),
 			referenceCommand(),
 		},
 	}
 	for _, c := range all.Subcommands {
-		c.Flags = append(c.Flags, quietFlag())
+		if c.Name != "check" {
+			c.Flags = append(c.Flags, quietFlag())
+		}
 	}
 	return all
 }

@@ -29,7 +29,7 @@ func (m *machine) install(ctx context.Context, app *cli.App, r request) error {
 	}
 	config, err := m.merged(r, files)
 	if err == nil {
-		err = acceptable(app, r.mode, config, m.check)
+		err = m.acceptable(app, r.mode, config, len(files) > 0 && !at.inPlace)
 	}
 	if err != nil {
 		return err

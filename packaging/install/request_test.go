@@ -57,12 +57,12 @@ func TestFlagsThatTheServiceRefuses(t *testing.T) {
 	m, _, ran := someMachine(t)
 	app := someApp()
 	app.Command("agent").Before = commandline.FromFile
-	m.check = func(c *cli.Context) error {
+	m.checks = Checks{"agent": func(c *cli.Context) error {
 		if c.String("name") != "paris" || c.Int("share") != 30 {
 			t.Errorf("it sees the name %q and the share %d", c.String("name"), c.Int("share"))
 		}
 		return commandline.Usage("--parent is required")
-	}
+	}}
 	if err := m.install(t.Context(), app, agentRequest()); !errors.Is(err, commandline.ErrUsage) || len(*ran) > 0 ||
 		exists(m.path("/etc")) {
 		t.Errorf("%v, %v", err, *ran)

@@ -2,8 +2,6 @@ package install
 
 import (
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -64,62 +62,3 @@ func flagsOf(c *cli.Context, m mode) []cli.Flag {
 	}
 	return nil
 }
-
-// acceptable reads a service's file as the service will, and returns what that one would say of it: an
-// unknown key, or a value that a key does not take, or what check says of all of them.
-func acceptable(app *cli.App, m mode, config string, check cli.ActionFunc) error {
-	daemon := app.Command(string(m))
-	if daemon == nil || daemon.Before == nil {
-		return nil
-	}
-	file, err := os.CreateTemp("", "skerry-*.yaml")
-	if err != nil {
-		return fmt.Errorf("check the configuration: %w", err)
-	}
-	defer os.Remove(file.Name())
-	_, err = file.WriteString(config)
-	if closed := file.Close(); err == nil {
-		err = closed
-	}
-	if err != nil {
-		return fmt.Errorf("check the configuration: %w", err)
-	}
-	if check == nil {
-		check = func(*cli.Context) error { return nil }
-	}
-	reader := &cli.App{Name: app.Name, Writer: io.Discard, ErrWriter: io.Discard, HideHelp: true,
-		ExitErrHandler: func(*cli.Context, error) {},
-		Commands: []*cli.Command{{Name: daemon.Name, Flags: daemon.Flags, Before: daemon.Before, HideHelp: true,
-			Action: check}}}
-	defer withoutVariables()()
-	if err := reader.Run([]string{app.Name, daemon.Name, "--config", file.Name()}); err != nil {
-		return &refusedConfig{strings.ReplaceAll(err.Error(), file.Name(), m.config()), err}
-	}
-	return nil
-}
-
-// withoutVariables takes the variables of flags out of this process's environment, which the service does not
-// have, and returns what puts them back.
-func withoutVariables() (restore func()) {
-	taken := map[string]string{}
-	for _, pair := range os.Environ() {
-		if name, value, _ := strings.Cut(pair, "="); strings.HasPrefix(name, "SKERRY_") {
-			taken[name] = value
-			_ = os.Unsetenv(name) // it fails for no name that Environ returns
-		}
-	}
-	return func() {
-		for name, value := range taken {
-			_ = os.Setenv(name, value)
-		}
-	}
-}
-
-// refusedConfig is an error about a file that is not written yet, by the name that it would have.
-type refusedConfig struct {
-	text string
-	err  error
-}
-
-func (e *refusedConfig) Error() string { return e.text }
-func (e *refusedConfig) Unwrap() error { return e.err }

@@ -71,6 +71,7 @@ var examples = map[string][]string{
 	"install relay": {"skerry install relay --parent https://center.example.com:7443 --token-file token --name nordic"},
 	"install agent": {"skerry install agent --parent https://center.example.com:7443 --token-file token --name paris",
 		"skerry install agent --parent https://center.example.com:7443 --token-file token --set policy=restricted"},
+	"install check":   {"skerry install check agent"},
 	"uninstall":       {"skerry uninstall --dry-run"},
 	"completion bash": {"skerry completion bash >/usr/share/bash-completion/completions/skerry"},
 	"completion zsh":  {"skerry completion zsh >/usr/share/zsh/vendor-completions/_skerry"},
