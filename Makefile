@@ -191,15 +191,16 @@ race-all: race testenv-unit ## all unit tests under the race detector, and the i
 	CGO_ENABLED=1 $(call gate,-root,$$(.ci/packages unit)) -race
 	SKERRY_ISOLATION=thorough $(call gate,-root,./server) '-run=^TestNoSpaceEscape$$'
 
-# The shells that there are completions for.
+# The shells that there are completions for, and what reads man pages.
 .PHONY: shells
 shells:
-	@command -v zsh >/dev/null && command -v fish >/dev/null || { test "$$(id -u)" = 0 || { echo "zsh or fish is missing: apt-get install zsh fish" >&2; exit 1; }; \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends zsh fish; }
+	@command -v zsh >/dev/null && command -v fish >/dev/null && command -v groff >/dev/null || { \
+	  test "$$(id -u)" = 0 || { echo "zsh, fish or groff is missing: apt-get install zsh fish groff-base" >&2; exit 1; }; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends zsh fish groff-base; }
 
 .PHONY: completion
-completion: bin/skerry shells ## complete commands, flags and names in bash, zsh and fish
-	SKERRY_BIN=$(CURDIR)/bin/skerry SKERRY_SHELLS=1 go test -count=1 -v -run '^TestShells' ./packaging/install
+completion: bin/skerry shells ## complete commands, flags and names in bash, zsh and fish, and read the man pages
+	SKERRY_BIN=$(CURDIR)/bin/skerry SKERRY_SHELLS=1 go test -count=1 -v -run '^(TestShells|TestManIsUnderstood$$)' ./packaging/install ./packaging/reference
 
 # The race detector needs cgo, and cgo a C compiler.
 .PHONY: c-compiler
