@@ -26,7 +26,7 @@ type Cohort struct {
 	// Arrived: the members are where Binding To says.
 	Arrived bool
 	// Hooks is a unit that the members have left, whose hooks run before they leave a target where To
-	// has none. It is empty where that had none.
+	// has none. It is empty where that had none, and To itself where they are Apart.
 	Hooks UnitID
 	Record
 }
@@ -50,6 +50,10 @@ func Cut(seq uint64, from Record, to UnitID, members []ObjectID, era store.Era) 
 	c.Era, c.Generation = era, 1
 	return c
 }
+
+// Apart reports whether the members were cut off from To itself, because they have begun. It leaves a target with
+// its hooks for all, and they follow without.
+func (c *Cohort) Apart() bool { return c.Hooks == c.To }
 
 // Begin takes the first step of a cohort, with the write that makes it.
 func (c Cohort) Begin(f Facts) Cohort {

@@ -37,6 +37,14 @@ func (s *state) hooksOf(id UnitID) uint8 {
 	return 0
 }
 
+// cohortHooks is how many run before a target is left by a cohort.
+func (s *state) cohortHooks(c *Cohort) uint8 {
+	if c.Apart() {
+		return 0
+	}
+	return s.hooksOf(c.To)
+}
+
 // dead reports whether no hook can run at a target: its lease has ended.
 func (w *world) dead(t TargetID) bool {
 	s := w.sites[t]
@@ -84,7 +92,7 @@ func (l *leader) runHooks() {
 	}
 	for i := range v.cohorts {
 		if c := &v.cohorts[i]; !c.Arrived && v.term.Counts(&c.Cohort) {
-			begin(Ref{Cohort: c.Seq}, c.Record, v.hooksOf(c.To))
+			begin(Ref{Cohort: c.Seq}, c.Record, v.cohortHooks(&c.Cohort))
 		}
 	}
 }
@@ -137,7 +145,9 @@ func (c *checker) hooks(before *state, e event, by *attempt) {
 	if e.what == ofCohort {
 		of = Ref{Cohort: e.seq}
 		if co := e.cohort(e.seq); co != nil {
-			unit = co.To
+			if unit = co.To; co.Apart() {
+				unit = "" // it leaves without
+			}
 		}
 	}
 	old, now := c.records(before, e)

@@ -21,8 +21,8 @@ func (l *leader) part(b Binding, f Facts) bool {
 		}
 		t.Pinned = false
 	}
-	if len(begun) == 0 || len(begun) == len(members) || !Next(b.Record, f).SamePlaces(b.Record) ||
-		Next(b.Record, free).SamePlaces(b.Record) {
+	next := Next(b.Record, f)
+	if len(begun) == 0 || len(begun) == len(members) || b.Record.Moves(next) || !next.Moves(Next(b.Record, free)) {
 		return false
 	}
 	l.parts = map[ObjectID]bool{}

@@ -49,7 +49,7 @@ func (x *Index) Pass(s Subject) Pass {
 		return x.divide(s)
 	case c == nil && s.Stamp == "":
 		return x.begin(s)
-	case c != nil && !c.Ended && c.To == s.Wished:
+	case c != nil && !c.Ended && c.To == s.Wished && !(c.Arrived && s.Parts):
 		if c.Arrived && s.Stamp != s.Wished {
 			return Later
 		}

@@ -184,6 +184,15 @@ func (r Record) SamePlaces(o Record) bool {
 	return n == 0
 }
 
+// Moves reports whether another next step of the record goes further than r: it joins or leaves a target, or runs
+// a hook before it leaves one, and r does not.
+func (r Record) Moves(other Record) bool {
+	is := find(r.Places)
+	return !r.SamePlaces(other) || slices.ContainsFunc(other.Places, func(p Place) bool {
+		return p.Hooks.Began != 0 && (!is.has(p.Target) || is.places[is.of(p.Target)].Hooks.Began == 0)
+	})
+}
+
 func (r Record) clone() Record {
 	r.Places, r.GaveUp = slices.Clone(r.Places), slices.Clone(r.GaveUp)
 	return r

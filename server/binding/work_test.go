@@ -130,7 +130,9 @@ func (l *leader) divide(s Subject) {
 	}
 	seq := l.x.NextSeq()
 	next := Cut(seq, l.x.Record(from), s.Wished, members, l.era)
-	next.Ended = s.Ended
+	if next.Ended = s.Ended; !s.Ended && from.Unit == s.Wished {
+		next.Hooks = s.Wished
+	}
 	if old, ok := l.x.Cohort(from.Cohort); ok {
 		c.BreakFirst = c.BreakFirst || old.BreakFirst
 	}
@@ -337,7 +339,7 @@ func (l *leader) cohortFacts(c Cohort, reported Ref) Facts {
 	once := slices.ContainsFunc(members, func(t *thingRow) bool { return t.once })
 	to, _ := l.x.Binding(c.To)
 	c.Aim(&f, to, wish, once, once && l.atRest(to))
-	l.fill(&f, c.Record, reported, members, w, v.hooksOf(c.To))
+	l.fill(&f, c.Record, reported, members, w, v.cohortHooks(&c))
 	return f
 }
 

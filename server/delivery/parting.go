@@ -17,7 +17,7 @@ import (
 // parting returns what has begun in a unit, if all that the rest waits for is its end.
 func (u *turns) parting(p *plan, next binding.Record) []store.Key {
 	l := p.look
-	if p.ref.Kind == catalog.OfObject || !next.SamePlaces(l.record) || p.unseen != "" {
+	if p.ref.Kind == catalog.OfObject || l.record.Moves(next) || p.unseen != "" {
 		return nil
 	}
 	set := map[store.Key]struct{}{}
@@ -35,7 +35,7 @@ func (u *turns) parting(p *plan, next binding.Record) []store.Key {
 		free[i].Pinned = l.pinned(free[i].ID)
 	}
 	l.facts.Targets = free
-	moves := !u.next(p).SamePlaces(l.record) && p.unseen == ""
+	moves := next.Moves(u.next(p)) && p.unseen == ""
 	l.facts, p.unseen = facts, ""
 	if !moves {
 		return nil

@@ -130,7 +130,12 @@ func (d *Delivery) divide(ctx context.Context, k store.Key, from binding.Ref) er
 		c.BreakFirst, c.Hooks = old.BreakFirst, old.Hooks
 	}
 	c.BreakFirst = c.BreakFirst || g.BreaksFirst() || sp.GroupOf(from.Unit).BreaksFirst()
-	if c.Hooks == "" && len(sp.GroupOf(from.Unit).Hooks()) > 0 {
+	switch {
+	case from.Unit == c.To && !c.Ended:
+		c.Hooks = c.To
+	case c.Hooks == c.To:
+		c.Hooks = "" // they come back
+	case c.Hooks == "" && len(sp.GroupOf(from.Unit).Hooks()) > 0:
 		c.Hooks = from.Unit
 	}
 	l := d.cohortLook(&c, from, g, together)
@@ -158,7 +163,9 @@ func (d *Delivery) cohortLook(c *binding.Cohort, of binding.Ref, g *catalog.Grou
 	l := d.observe(of, c.Record, g, members)
 	f := &l.facts
 	f.Ended, f.BreakFirst = c.Ended, c.BreakFirst || f.BreakFirst
-	if sp := d.catalog.Spaces[members[0].Namespace.Space.Name]; len(l.hooks) == 0 {
+	if c.Apart() {
+		l.hooks = nil
+	} else if sp := d.catalog.Spaces[members[0].Namespace.Space.Name]; len(l.hooks) == 0 {
 		l.hooks = sp.GroupOf(c.Hooks).Hooks()
 	}
 	d.fence(l, g, members)

@@ -37,7 +37,7 @@ type MovePolicy struct {
 	// BeforeLeaving are hooks that run one after the other before a target is left: once the new
 	// copy is ready, or, with BreakBeforeMake, before the old one is removed. They run for every reason
 	// to leave: a move, a drain, a changed wish. A target that is away and whose lease has ended, or
-	// that is out of service, is left without.
+	// that is out of service, is left without. So does what had begun there and follows later.
 	// +kubebuilder:validation:MaxItems=8
 	// +listType=map
 	// +listMapKey=name
