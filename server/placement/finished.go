@@ -25,15 +25,16 @@ func Paused(k store.Key, obj map[string]any) bool {
 	return paused && k.Group == "apps" && k.Resource == "deployments"
 }
 
-// begun reports whether what a status is of has begun, and has not ended.
+// begun reports whether what a status is of has begun. One that has ended, too: the end counts when the space shows
+// it, as Finished, and the object would begin anew wherever it is sent before that.
 func begun(k store.Key, b *brief) bool {
 	switch k.Group + "/" + k.Resource {
 	case "batch/jobs":
-		return (b.StartTime != "" || b.running() > 0) && !b.is("Complete", "Failed")
+		return b.StartTime != "" || b.running() > 0 || b.is("Complete", "Failed")
 	case "batch/cronjobs":
 		return b.running() > 0
 	case "/pods":
-		return b.Phase != "" && b.Phase != "Succeeded" && b.Phase != "Failed"
+		return b.Phase != ""
 	}
 	return false
 }

@@ -45,12 +45,12 @@ func TestBegun(t *testing.T) {
 		{"batch/jobs", `{"startTime":"2026-01-01T00:00:00Z"}`, true},
 		{"batch/jobs", `{"active":2}`, true},
 		{"batch/jobs", `{"conditions":[{"type":"Suspended","status":"True"}]}`, false},
-		{"batch/jobs", `{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Complete","status":"True"}]}`, false},
+		{"batch/jobs", `{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"Complete","status":"True"}]}`, true},
 		{"batch/jobs", `{"startTime":"2026-01-01T00:00:00Z","conditions":[{"type":"FailureTarget","status":"True"}]}`, true},
 		{"batch/cronjobs", `{"active":[{"name":"one"}]}`, true},
 		{"batch/cronjobs", `{"lastScheduleTime":"2026-01-01T00:00:00Z"}`, false},
 		{"/pods", `{"phase":"Pending"}`, true},
-		{"/pods", `{"phase":"Succeeded"}`, false},
+		{"/pods", `{"phase":"Succeeded"}`, true},
 		{"apps/deployments", `{"replicas":1}`, false},
 	} {
 		group, resource, _ := strings.Cut(c.resource, "/")

@@ -28,7 +28,7 @@ type Progress struct {
 	HasVolume bool
 	// Addressed: a Service or an Ingress has an address for those outside of the cluster.
 	Addressed bool `json:",omitempty"`
-	// Begun: what Ends has begun there and has not ended, or a CronJob's Jobs have.
+	// Begun: what Ends has begun there, or Jobs of a CronJob have and run. An end counts when the space shows it.
 	Begun bool
 }
 
