@@ -127,12 +127,14 @@ postgres: build testenv ## install PostgreSQL, and test the center of several re
 	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends postgresql; }
 	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'Postgres|Endpoint' ./store/kine
 	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run 'BorrowRacesOnPostgres' ./server
+	SKERRY_POSTGRES=1 go test -p $(JOBS) -count=1 -run '^TestDatastore' ./server/doctor
 	$(SCENARIOS) SKERRY_POSTGRES=1 $(ALONE) go test -count=1 -timeout 30m -v -run 'TestScenarios/script/(replicas|rename_replicas|streams_killed|restore_engines)$$' ./scenarios
 
 .PHONY: etcd
 etcd: build testenv ## test the center of several replicas on an etcd cluster
 	SKERRY_ETCD="$$(bin/testenv tools)/etcd" go test -p $(JOBS) -count=1 -run 'Etcd|Members' ./store/kine
 	SKERRY_ETCD="$$(bin/testenv tools)/etcd" go test -p $(JOBS) -count=1 -run 'BorrowRacesOnEtcd' ./server
+	SKERRY_ETCD="$$(bin/testenv tools)/etcd" go test -p $(JOBS) -count=1 -run '^TestDatastore' ./server/doctor
 	$(SCENARIOS) $(ALONE) go test -count=1 -timeout 30m -v -run 'TestScenarios/script/replicas_etcd$$' ./scenarios
 
 # The Debian that boots is made once, from Debian's own packages, and kept in the cache of testenv.

@@ -169,6 +169,19 @@ type manager struct{ unit Unit }
 
 func (m manager) Unit(_ context.Context, name string) (Unit, bool) { return m.unit, name == "known" }
 
+// That a service fails is told where nothing else says why.
+func TestServiceFailsAlone(t *testing.T) {
+	room := Space{Free: 1 << 30, Total: 1 << 31, Files: 1000}
+	checks := func(u Unit, wrong error) []doctor.Check {
+		all := Checks(Config{Dir: data(t), Disk: some{space: room, err: wrong}})
+		return append(all, Service("known", manager{u}, doctor.Names(all)))
+	}
+	doctortest.Alone(t, checks(Unit{State: "active"}, nil), "", "")
+	failed := Unit{State: "failed", Result: "exit-code"}
+	doctortest.Alone(t, checks(failed, nil), "machine.service", "service-failing")
+	doctortest.Alone(t, checks(failed, &os.PathError{Err: syscall.ENOSPC}), "machine.disk", "disk-full")
+}
+
 func TestService(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -183,7 +196,7 @@ func TestService(t *testing.T) {
 		{"known", Unit{State: "failed"}, doctor.Failed},
 	} {
 		f := Service(c.name, manager{c.unit}, nil).Run(t.Context())
-		if f[0].Verdict != c.verdict || (f[0].Fault == "service-failing") != (c.verdict == doctor.Failed) {
+		if f[0].Verdict != c.verdict || (f[0].Fault != "") != (c.verdict == doctor.Failed) {
 			t.Errorf("%+v: %+v", c, f)
 		}
 	}

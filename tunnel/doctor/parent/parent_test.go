@@ -11,9 +11,10 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"skerry.dev/skerry/store/storetest/leak"
 	"skerry.dev/skerry/tunnel/doctor"
@@ -99,10 +100,35 @@ func TestTCP(t *testing.T) {
 	l.Close()
 	blocked.Parents = []string{"https://" + l.Addr().String()}
 	doctortest.Alone(t, Checks(blocked), "parent.tcp", "nothing-listens")
-	for want, err := range map[string]error{"parent-silent": context.DeadlineExceeded, "no-route": syscall.EHOSTUNREACH} {
-		if f := unreached(address{first: "192.0.2.1:7443"}, &net.OpError{Op: "dial", Err: err}, datagrams{}); f.Fault != want {
-			t.Errorf("%v: %+v", err, f)
+	blocked.Parents = []string{"https://224.0.0.1:7443"} // no route leads TCP to a group
+	doctortest.Alone(t, Checks(blocked), "parent.tcp", "no-route")
+	blocked.Parents = []string{"https://" + deaf(t)}
+	doctortest.Alone(t, Checks(blocked), "parent.tcp", "parent-silent")
+}
+
+// deaf is an address that answers neither TCP nor UDP: the kernel drops what asks for a connection while others wait
+// to be accepted.
+func deaf(t *testing.T) string {
+	t.Helper()
+	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { unix.Close(fd) })
+	if err := errors.Join(unix.Bind(fd, &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}), unix.Listen(fd, 0)); err != nil {
+		t.Fatal(err)
+	}
+	name, err := unix.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := netip.AddrPortFrom(netip.MustParseAddr("127.0.0.1"), uint16(name.(*unix.SockaddrInet4).Port)).String()
+	for {
+		c, err := net.DialTimeout("tcp", at, time.Second)
+		if err != nil {
+			return at
 		}
+		t.Cleanup(func() { c.Close() })
 	}
 }
 
