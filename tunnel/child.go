@@ -298,7 +298,9 @@ func (c *child) read(ctx context.Context) error {
 				return fmt.Errorf("%w: a certificate that was not asked for", ErrProtocol)
 			}
 		default:
-			return fmt.Errorf("%w: frame type %d from a parent", ErrProtocol, t)
+			if t <= newestType {
+				return fmt.Errorf("%w: frame type %d from a parent", ErrProtocol, t)
+			}
 		}
 	}
 }

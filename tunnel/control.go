@@ -42,6 +42,10 @@ const (
 	typeLease        wire.Type = 51 // the answer
 )
 
+// newestType is the highest number of a frame of the control stream. One with a higher number is of a newer version,
+// and is ignored.
+const newestType = typeLease
+
 // Kinds of streams, the second byte of each. A child opens all three.
 const (
 	kindControl byte = iota + 1
