@@ -41,24 +41,37 @@ func Uncordon(ctx context.Context, o TargetOptions) error {
 	})
 }
 
-// drainPatch cordons a site and wishes that everything leaves it. It is nil where that is so already.
-func drainPatch(u *unstructured.Unstructured) (map[string]any, string, error) {
+// patch cordons a site and wishes that everything leaves it. It is nil where that is so already.
+func (o DrainOptions) patch(u *unstructured.Unstructured) (map[string]any, string, error) {
 	var t v1alpha1.SyncTarget
 	if err := siteOf(u, &t); err != nil {
 		return nil, "", err
 	}
-	said := "cordoned"
+	said, spec, jobs := "cordoned", map[string]any{}, v1alpha1.DrainJobsWait
 	if t.Spec.Unschedulable {
 		said = "already cordoned"
 	}
-	if slices.ContainsFunc(t.Spec.Taints, isDrain) && t.Spec.Unschedulable {
+	if t.Spec.Drain != nil && t.Spec.Drain.Jobs != "" {
+		jobs = t.Spec.Drain.Jobs
+	}
+	if o.Jobs != "" && o.Jobs != jobs {
+		jobs = o.Jobs
+		spec["drain"] = map[string]any{"jobs": jobs}
+	}
+	if jobs == v1alpha1.DrainJobsRestart {
+		said += "; Jobs that have begun there are stopped, and begin anew elsewhere"
+	}
+	if !slices.ContainsFunc(t.Spec.Taints, isDrain) || !t.Spec.Unschedulable {
+		spec["unschedulable"] = true
+		spec["taints"] = append(slices.DeleteFunc(slices.Clone(t.Spec.Taints), isDrain), corev1.Taint{
+			Key: v1alpha1.TaintDrain, Effect: corev1.TaintEffectNoExecute,
+			TimeAdded: &metav1.Time{Time: time.Now().Truncate(time.Second)},
+		})
+	}
+	if len(spec) == 0 {
 		return nil, said, nil
 	}
-	taints := append(slices.DeleteFunc(slices.Clone(t.Spec.Taints), isDrain), corev1.Taint{
-		Key: v1alpha1.TaintDrain, Effect: corev1.TaintEffectNoExecute,
-		TimeAdded: &metav1.Time{Time: time.Now().Truncate(time.Second)},
-	})
-	return map[string]any{"spec": map[string]any{"unschedulable": true, "taints": taints}}, said, nil
+	return map[string]any{"spec": spec}, said, nil
 }
 
 func isDrain(t corev1.Taint) bool {

@@ -26,7 +26,8 @@ type DrainOptions struct {
 	DryRun     bool
 	// Timeout is how long to wait until everything has left, 0 for ever.
 	Timeout  time.Duration
-	Output   string // "", json or yaml
+	Jobs     v1alpha1.DrainJobs // empty for what spec.drain.jobs of the site says
+	Output   string             // "", json or yaml
 	Progress *Progress
 	Out      io.Writer
 }
@@ -40,6 +41,8 @@ func drainCommand() *cli.Command {
 		Flags: ClientFlags(
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would leave and what would stay, change nothing"},
 			commandline.DurationFlag(0, "how long to wait until everything has left; 0: for ever", "timeout", "wait"),
+			&cli.StringFlag{Name: "jobs", Usage: "what becomes of Jobs that have begun there: Wait until they have ended, " +
+				"or Restart: stop them, and begin them anew elsewhere; without it spec.drain.jobs of the site says so"},
 			DataFlag(),
 			QuietFlag()),
 		Action: func(c *cli.Context) error {
@@ -49,6 +52,7 @@ func drainCommand() *cli.Command {
 			}
 			return Drain(c.Context, DrainOptions{
 				Kubeconfig: c.String("kubeconfig"), Name: name, DryRun: c.Bool("dry-run"), Timeout: c.Duration("timeout"),
+				Jobs:   v1alpha1.DrainJobs(c.String("jobs")),
 				Output: c.String("output"), Progress: NewProgress(c), Out: c.App.Writer,
 			})
 		},
@@ -82,6 +86,9 @@ func Drain(ctx context.Context, o DrainOptions) error {
 	if err := checkDataOutput(o.Output); err != nil {
 		return err
 	}
+	if o.Jobs != "" && o.Jobs != v1alpha1.DrainJobsWait && o.Jobs != v1alpha1.DrainJobsRestart {
+		return Usage("--jobs %s: write Wait or Restart; see: skerry target drain --help", o.Jobs)
+	}
 	c, err := open(o.Kubeconfig)
 	if err != nil {
 		return err
@@ -89,7 +96,7 @@ func Drain(ctx context.Context, o DrainOptions) error {
 	if o.DryRun {
 		return c.drainPlan(ctx, o)
 	}
-	made, said, err := c.changeTarget(ctx, o.Name, false, drainPatch)
+	made, said, err := c.changeTarget(ctx, o.Name, false, o.patch)
 	if err != nil {
 		return err
 	}

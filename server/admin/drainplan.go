@@ -19,7 +19,7 @@ type departure struct {
 	Object string `json:"object"`
 	// To is where it would be in place of the target, empty where it is elsewhere already, or stays.
 	To []string `json:"to,omitempty"`
-	// Reason and Message say why it stays.
+	// Reason and Message say why it stays. What moves has a Message where it is stopped first.
 	Reason  string `json:"reason,omitempty"`
 	Message string `json:"message,omitempty"`
 }
@@ -43,6 +43,9 @@ func (c *center) drainPlan(ctx context.Context, o DrainOptions) error {
 	if !state.drain(o.Name) {
 		return fmt.Errorf("there is no site %q; see them with: skerry status", o.Name)
 	}
+	if o.Jobs != "" {
+		state.target(o.Name).RestartJobs = o.Jobs == v1alpha1.DrainJobsRestart
+	}
 	for _, u := range state.units {
 		if !slices.Contains(u.decision, o.Name) {
 			continue
@@ -59,7 +62,11 @@ func (c *center) drainPlan(ctx context.Context, o DrainOptions) error {
 		}
 	}
 	for _, d := range plan.Moves {
-		o.say("moving %s to %s (dry run)", d.Object, orElse(strings.Join(d.To, ","), "nowhere: it is elsewhere, too"))
+		to := orElse(strings.Join(d.To, ","), "nowhere: it is elsewhere, too")
+		if d.Message != "" {
+			to += "; " + d.Message
+		}
+		o.say("moving %s to %s (dry run)", d.Object, to)
 	}
 	for _, d := range plan.Stays {
 		o.say("%s stays: %s: %s (dry run)", d.Object, d.Reason, d.Message)
@@ -73,14 +80,22 @@ func (c *center) drainPlan(ctx context.Context, o DrainOptions) error {
 
 // drain has a target drained in this state. It reports false where there is none of the name.
 func (s *fleetState) drain(name string) bool {
-	i := slices.IndexFunc(s.world.Targets, func(t placement.Target) bool { return t.Name == name })
-	if i < 0 {
+	t := s.target(name)
+	if t == nil {
 		return false
 	}
-	t := &s.world.Targets[i]
 	t.Unschedulable = true
 	t.Taints = append(slices.Clone(t.Taints), corev1.Taint{Key: v1alpha1.TaintDrain, Effect: corev1.TaintEffectNoExecute})
 	return true
+}
+
+// target is the target of a name, nil where there is none.
+func (s *fleetState) target(name string) *placement.Target {
+	i := slices.IndexFunc(s.world.Targets, func(t placement.Target) bool { return t.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &s.world.Targets[i]
 }
 
 // leave decides about a unit that is on a target, and has the rest of the state as if it had left.
@@ -111,6 +126,10 @@ func (s *fleetState) leaveTo(u *unit, from string, v placement.Vacated) departur
 		return d
 	}
 	begun := u.ties[from].begun
+	if t := s.target(from); t != nil && t.Restarts() && len(begun) > 0 {
+		d.Message = strings.Join(begun[:min(3, len(begun))], ", ") + " is stopped first, and begins anew there"
+		begun = nil
+	}
 	if len(begun) > 0 {
 		d.Reason = string(placement.JobRunning)
 		d.Message = strings.Join(begun[:min(3, len(begun))], ", ") + " has begun there, and leaves when it has ended"

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
 )
 
@@ -110,5 +111,26 @@ func TestOnlyTheRestOfWhatHasBegunMoves(t *testing.T) {
 			(u.decision[0] == "b") != (rest != "") {
 			t.Errorf("%d objects: %+v, and it counts at %v", objects, d, u.decision)
 		}
+	}
+}
+
+// With spec.drain.jobs Restart what has begun moves with the rest, and that it is stopped first is told.
+func TestWhatHasBegunIsRestarted(t *testing.T) {
+	state := &fleetState{}
+	for _, name := range []string{"a", "b"} {
+		site := loadedSite(name, "1")
+		site.Spec.Drain = &v1alpha1.DrainPolicy{Jobs: v1alpha1.DrainJobsRestart}
+		state.world.Targets = append(state.world.Targets, targetOf(&site))
+	}
+	u := anywhere("begun", "a", 1)
+	u.ties = map[string]ties{"a": {begun: []string{"jobs/report"}}}
+	state.units = []*unit{u}
+	if d := state.leave(u, "a", time.Now()); len(d.To) > 0 {
+		t.Errorf("it restarts though nothing is drained: %+v", d)
+	}
+	state.drain("a")
+	d := state.leave(u, "a", time.Now())
+	if d.Reason != "" || len(d.To) != 1 || d.To[0] != "b" || d.Message != "jobs/report is stopped first, and begins anew there" {
+		t.Errorf("it %+v", d)
 	}
 }

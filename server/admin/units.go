@@ -124,6 +124,7 @@ func targetOf(t *v1alpha1.SyncTarget) placement.Target {
 	if c := apimeta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionConnected); c != nil && !out.Connected {
 		out.AwaySince = c.LastTransitionTime.Time
 	}
+	out.RestartJobs = t.Spec.Drain != nil && t.Spec.Drain.Jobs == v1alpha1.DrainJobsRestart
 	out.Bounds = t.Spec.Bounds
 	if r := t.Status.Requested; r != nil {
 		if r.CPU != nil {

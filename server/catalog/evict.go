@@ -33,6 +33,7 @@ func readDeparture(obj map[string]any, before placement.Departure, now time.Time
 	}
 	d.EvictAfter, _ = time.ParseDuration(fields.String(spec, "evictAfter"))
 	d.MaxConcurrent = int(customize.Number(fields.Map(spec, "drain")["maxConcurrent"]))
+	d.RestartJobs = fields.String(spec, "drain", "jobs") == string(v1alpha1.DrainJobsRestart)
 	for c := range fields.Maps(obj, "status", "conditions") {
 		if c["type"] != v1alpha1.ConditionConnected {
 			continue

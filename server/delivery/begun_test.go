@@ -84,6 +84,69 @@ func TestWhatHasBegunStaysUntilItEnds(t *testing.T) {
 	}
 }
 
+// TestADrainRestartsWhatHasBegun drains a site with spec.drain.jobs Restart. What has begun there leaves it, and
+// begins elsewhere once the site has said that it is gone; the rest of its unit does not wait for that.
+func TestADrainRestartsWhatHasBegun(t *testing.T) {
+	restart := map[string]any{"taints": drainSpec["taints"], "unschedulable": true,
+		"drain": map[string]any{"jobs": "Restart"}}
+	for name, c := range map[string]struct {
+		k     store.Key
+		kind  string
+		spec  map[string]any
+		label bool // it has a wish of its own, so that it is a unit by itself
+	}{
+		"a Job":             {k: key("batch", "jobs", "load"), kind: "batch/v1 Job"},
+		"a Job by itself":   {k: key("batch", "jobs", "load"), kind: "batch/v1 Job", label: true},
+		"Jobs of a CronJob": {k: key("batch", "cronjobs", "load"), kind: "batch/v1 CronJob"},
+		"a bare Pod": {k: key("", "pods", "load"), kind: "v1 Pod",
+			spec: map[string]any{"restartPolicy": "Never"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				load, at := c.k, shop(t)
+				at.target("b", map[string]any{"tier": "b"})
+				at.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+				web := at.deployment("web", nil, "")
+				apiVersion, kind, _ := strings.Cut(c.kind, " ")
+				at.workloadOf(load, apiVersion, kind, c.spec)
+				at.eventually("on a", func() bool { return at.has("a", web) && at.has("a", load) })
+				if c.label {
+					at.label(load, map[string]any{v1alpha1.LabelTarget: "a"})
+				}
+				for _, k := range []store.Key{web, load} {
+					at.report("a", k, func(p *placement.Progress) { p.Begun = k == load })
+				}
+				at.spec("a", restart, nil)
+				at.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+				if c.label {
+					at.label(load, map[string]any{v1alpha1.LabelTarget: "b"})
+				}
+				at.eventually("the rest comes to b", func() bool { return at.has("b", web) })
+				at.report("b", web, nil)
+				at.eventually("what has begun is taken off a", func() bool { return !at.has("a", load) && !at.has("a", web) })
+				nowhere := func(when string) {
+					t.Helper()
+					time.Sleep(5 * time.Minute)
+					synctest.Wait()
+					if at.has("b", load) || at.has("a", load) {
+						t.Fatalf("%s: it is on a: %t, on b: %t", when, at.has("a", load), at.has("b", load))
+					}
+				}
+				nowhere("it may still run")
+				at.restart()
+				nowhere("after a restart")
+				at.gone("a", load)
+				at.eventually("it begins on b", func() bool { return at.has("b", load) && !at.has("a", load) })
+				at.reportIfHas("b", load)
+				at.eventually("a is left", func() bool {
+					left, leaves := at.d.Remaining("a")
+					return leaves && left.Units == 0
+				})
+			})
+		})
+	}
+}
+
 // TestWhatMayHaveBegunStays: what a site has not spoken of may run there.
 func TestWhatMayHaveBegunStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -208,6 +208,7 @@ func (d *Delivery) look(r catalog.Ref) *plan {
 	p.look = d.observe(binding.Ref{Unit: p.unit}, b.Record, g, members)
 	f := &p.look.facts
 	f.Empty = len(members) == 0
+	p.look.restart(d.catalog)
 	d.fence(p.look, g, members)
 	rule := g.Rule()
 	f.Suspended = rule != nil && rule.Suspended
@@ -232,6 +233,7 @@ func (d *Delivery) look(r catalog.Ref) *plan {
 		is = binding.Somewhere
 	}
 	d.want(p.look, is, p.choice.Targets, p.gone, p.choice.Left, again)
+	p.look.leaveRestarting()
 	g.Moving = true // until it is known that it rests
 	if g.Kind == catalog.OfPlacement {
 		p.conflict = d.contested(g)
@@ -261,9 +263,9 @@ func (d *Delivery) rests(p *plan, next binding.Record) {
 	g.Rests = true
 	if g.BreaksFirst() {
 		g.Members(func(o *catalog.Object) bool { d.catalog.Pass(o); return true })
-		for c := range d.catalog.Records.Open[g.ID()] {
-			d.catalog.Groups.Add(catalog.CohortRef(c.Space, c.Seq)) // it may have waited for that
-		}
+	}
+	for c := range d.catalog.Records.Open[g.ID()] {
+		d.catalog.Groups.Add(catalog.CohortRef(c.Space, c.Seq)) // it may have waited for that
 	}
 }
 

@@ -40,6 +40,8 @@ type look struct {
 	eased map[binding.TargetID]easing
 	// begun, per target, is what has begun there and must run once to its end, or may have.
 	begun map[binding.TargetID][]store.Key
+	// restarts are the targets on which what has begun is stopped, to begin anew elsewhere.
+	restarts map[binding.TargetID]struct{}
 	// fenced is what of it must not run twice, absent what is known of that on targets of the record that
 	// are away, and failover what its Placement says of them.
 	fenced   fenced
@@ -290,7 +292,7 @@ func (d *Delivery) ask(l *look) {
 	}
 	for i := range l.facts.Targets {
 		t := &l.facts.Targets[i]
-		t.Pinned = l.pinned(t.ID) || len(l.begun[t.ID]) > 0
+		t.Pinned = l.pinned(t.ID) || l.waitsFor(t.ID)
 	}
 	d.moves.ask(l)
 	if l.facts.Wish == binding.Nowhere {

@@ -63,6 +63,46 @@ func (d *Delivery) part(ctx context.Context, begun []store.Key) error {
 	return nil
 }
 
+// restart notes the targets that are drained and whose Jobs are not waited for (spec.drain.jobs), if all that
+// the record decides about runs to an end: it leaves them before it begins elsewhere. What else is in its unit
+// moves without it, see parting. The lock must be held.
+func (l *look) restart(c *catalog.Catalog) {
+	if l.facts.Ended || len(l.asked) == 0 || slices.ContainsFunc(l.asked, func(q question) bool { return !q.ends }) {
+		return
+	}
+	for _, p := range l.record.Places {
+		is := c.Records.Targets.Of(p.Target)
+		if t := c.Targets[is.Name]; t == nil || t.UID != is.UID || !t.Restarts() {
+			continue
+		}
+		if l.restarts == nil {
+			l.restarts = map[binding.TargetID]struct{}{}
+		}
+		l.restarts[p.Target], l.facts.BreakFirst = struct{}{}, true
+	}
+}
+
+// leaveRestarting has a record leave the targets on which what has begun is stopped: it does not return there.
+func (l *look) leaveRestarting() {
+	for i := range l.facts.Targets {
+		t := &l.facts.Targets[i]
+		if _, restarts := l.restarts[t.ID]; restarts && !slices.Contains(l.facts.Wanted, t.ID) {
+			t.Leave = max(t.Leave, binding.Drain)
+		}
+	}
+}
+
+// waitsFor reports whether a record stays on a target until what has begun there has ended.
+func (l *look) waitsFor(t binding.TargetID) bool {
+	_, restarts := l.restarts[t]
+	return len(l.begun[t]) > 0 && !restarts
+}
+
+// stops reports whether what has begun would be stopped in this step.
+func (l *look) stops() bool {
+	return len(l.restarts) > 0 && !slices.ContainsFunc(l.record.Places, func(p binding.Place) bool { return p.Off })
+}
+
 func (d *Delivery) setParting(begun []store.Key, is bool) {
 	d.catalog.Lock()
 	defer d.catalog.Unlock()

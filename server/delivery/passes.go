@@ -168,6 +168,7 @@ func (d *Delivery) cohortLook(c *binding.Cohort, of binding.Ref, g *catalog.Grou
 	} else if sp := d.catalog.Spaces[members[0].Namespace.Space.Name]; len(l.hooks) == 0 {
 		l.hooks = sp.GroupOf(c.Hooks).Hooks()
 	}
+	l.restart(d.catalog)
 	d.fence(l, g, members)
 	to, _ := d.catalog.Records.Index.Binding(c.To)
 	wish := binding.NoOpinion
@@ -179,13 +180,14 @@ func (d *Delivery) cohortLook(c *binding.Cohort, of binding.Ref, g *catalog.Grou
 			wish = binding.Nowhere
 		}
 	}
-	c.Aim(f, to, wish, f.BreakFirst && g != nil && g.BreaksFirst(), rests)
+	c.Aim(f, to, wish, f.BreakFirst && g != nil && g.BreaksFirst() || l.stops(), rests)
 	if soles := to.Soles(); len(soles) > 0 {
 		f.SoleAt = soles[len(soles)-1]
 	}
 	aim, wanted := f.Wish, d.catalog.Names(f.Wanted)
 	f.Wanted = nil
 	d.want(l, aim, wanted, nil, nil, try(members, by, g))
+	l.leaveRestarting()
 	if aim == binding.Somewhere && len(f.Wanted) == 0 {
 		f.Wish = binding.NoOpinion
 	}

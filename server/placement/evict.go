@@ -24,12 +24,18 @@ type Departure struct {
 	Removing, Discard bool
 	// MaxConcurrent is how many units leave the target at a time while it is drained; 0 is MaxLeaving.
 	MaxConcurrent int
+	// RestartJobs: what has begun there and runs to an end of its own is stopped when the target is
+	// drained, and begins anew elsewhere.
+	RestartJobs bool
 }
+
+// Restarts reports whether what has begun on the target is stopped now, to begin anew elsewhere.
+func (d Departure) Restarts() bool { return d.RestartJobs && (d.Removing || d.Drained()) }
 
 // Same reports whether d and o are the same but for how long the target has been away, or back.
 func (d Departure) Same(o Departure) bool {
 	return d.Removing == o.Removing && d.Discard == o.Discard && d.EvictAfter == o.EvictAfter &&
-		d.MaxConcurrent == o.MaxConcurrent && sameTaints(d.Taints, o.Taints)
+		d.MaxConcurrent == o.MaxConcurrent && d.RestartJobs == o.RestartJobs && sameTaints(d.Taints, o.Taints)
 }
 
 // AwayText says since when the target is without a session, and what becomes of what is there; empty

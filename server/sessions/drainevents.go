@@ -24,13 +24,14 @@ const (
 // block is something that keeps units on a target. The message says what to do.
 type block struct{ reason, message string }
 
-// waysOut are what to do about reasons whose messages do not say it.
+// waysOut are what to do about reasons whose messages do not say it, or not all of it.
 var waysOut = map[string]string{
-	placement.StayPinned:        "name another site",
-	placement.StayNoOther:       "uncordon or join a site that fits, or widen the selector",
-	placement.StayOverBounds:    "raise spec.bounds of a site that fits",
-	placement.StayBudget:        "wait, or lower minAvailable",
-	string(placement.Suspended): "set spec.suspend to false",
+	placement.StayPinned:         ": name another site",
+	placement.StayNoOther:        ": uncordon or join a site that fits, or widen the selector",
+	placement.StayOverBounds:     ": raise spec.bounds of a site that fits",
+	placement.StayBudget:         ": wait, or lower minAvailable",
+	string(placement.Suspended):  ": set spec.suspend to false",
+	string(placement.JobRunning): ", or begin it anew elsewhere: skerry target drain --jobs Restart",
 }
 
 // blocksOf are what keeps units, the first unit of each reason.
@@ -40,10 +41,7 @@ func blocksOf(stuck []placement.Moving) (out []block) {
 		if slices.ContainsFunc(out, func(b block) bool { return b.reason == reason }) {
 			continue
 		}
-		if do := waysOut[reason]; do != "" {
-			text += ": " + do
-		}
-		out = append(out, block{reason, fmt.Sprintf("%s: %s", m.Key, placement.Words(text))})
+		out = append(out, block{reason, fmt.Sprintf("%s: %s", m.Key, placement.Words(text+waysOut[reason]))})
 	}
 	return out
 }

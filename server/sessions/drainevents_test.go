@@ -63,7 +63,7 @@ func TestADrainIsToldInEvents(t *testing.T) {
 		"no other target fits: uncordon or join a site that fits, or widen the selector")
 	job := placement.Moving{Key: shop, From: []string{"paris"}, Phase: placement.JobRunning, Message: "delete it"}
 	p.moves = []placement.Moving{noOther, job}
-	expect("another reason", "! DrainBlocked: JobRunning: shop/core/namespaces/_/a: delete it")
+	expect("another reason", "! DrainBlocked: JobRunning: shop/core/namespaces/_/a: delete it, or begin it anew elsewhere: skerry target drain --jobs Restart")
 	p.moves = nil
 	expect("nothing is blocked any more")
 	p.moves = []placement.Moving{noOther}

@@ -33,7 +33,8 @@ var stuck = map[string]string{
 		"the targets change",
 	"CannotLeave": "give it another place: its wish, the bounds or a cordoned site keep it; or take the " +
 		"drain back: skerry target uncordon",
-	"JobRunning": "it goes on when that has ended; delete it to move at once",
+	"JobRunning": "it goes on when that has ended; delete it to move at once, or have it " +
+		"begin anew elsewhere: skerry target drain --jobs Restart",
 	"VolumeWouldStay": "have the data copied (skerry.dev/volumes=Move on the Namespace, spec.move.volumes in the " +
 		"Placement), move them yourself, or take the wish back",
 }

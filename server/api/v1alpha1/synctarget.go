@@ -95,19 +95,6 @@ type SyncTargetSpec struct {
 	Link *Link `json:"link,omitempty"`
 }
 
-// DrainPolicy is how units leave a target that is drained.
-type DrainPolicy struct {
-	// MaxConcurrent is how many units leave the target at a time, and at most 5 of those that leave
-	// drained targets are on their way to one other. The rest wait for a turn: first come those with
-	// the most copies elsewhere, then those that may be in two places, small ones, and by name. What
-	// leaves without a replacement waits for nothing.
-	// +kubebuilder:default=10
-	// +kubebuilder:validation:Minimum=1
-	// +kubebuilder:validation:Maximum=1000
-	// +optional
-	MaxConcurrent int32 `json:"maxConcurrent,omitempty"`
-}
-
 // DetachPolicy is what becomes of what was placed on a target that is removed.
 //
 // +kubebuilder:validation:Enum=Keep;Clean;Discard
