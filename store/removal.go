@@ -6,7 +6,7 @@ type Removal uint8
 
 // How a tombstone removes.
 const (
-	// RemoveDelete deletes the object; what it owns follows in the background.
+	// RemoveDelete deletes the object; what it owns follows. What must not run twice goes last.
 	RemoveDelete Removal = iota
 	// RemoveOrphan leaves the object, and removes the labels, the annotations and the field ownership
 	// of Skerry.

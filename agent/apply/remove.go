@@ -8,11 +8,13 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/lease"
 )
 
 // deletingError is returned while the target still finishes a deletion. It waits for the
@@ -39,7 +41,12 @@ func deleting(live *target.Object) error {
 	if live.Metadata.DeletionTimestamp == "" {
 		return nil
 	}
-	d := &deletingError{finalizers: live.Metadata.Finalizers}
+	d := &deletingError{}
+	for _, f := range live.Metadata.Finalizers {
+		if f != metav1.FinalizerDeleteDependents { // the target's own, while what the object owns ends
+			d.finalizers = append(d.finalizers, f)
+		}
+	}
 	if left := remaining(live.Status); len(left) > 0 {
 		d.finalizers, d.detail = append(d.finalizers, "kubernetes"), " ("+strings.Join(left, "; ")+")"
 	}
@@ -189,14 +196,9 @@ func (a *Applier) carryOut(
 			return err
 		}
 	}
-	gone, err := a.delete(
-		ctx,
-		c,
-		resource,
-		e,
-		at,
-		target.Deletion{UID: live.Metadata.UID, KeepDependents: how == store.RemoveKeepDependents},
-	)
+	keep := how == store.RemoveKeepDependents
+	gone, err := a.delete(ctx, c, resource, e, at, target.Deletion{UID: live.Metadata.UID, KeepDependents: keep,
+		WithDependents: !keep && endsWithPods(e.Key, live, r)})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete: %w", err)
 	}
@@ -226,7 +228,7 @@ func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target
 	if e.Key.Class() != store.ClassOther || how == store.RemoveOrphan || how == store.RemoveKeepDependents ||
 		len(e.Body) == 0 || r.UID == "" ||
 		r.ResourceVersion == "" ||
-		r.TargetGeneration != 0 {
+		r.TargetGeneration != 0 || lease.MayRunOnce(e.Key.Group, e.Key.Resource) {
 		return false, nil
 	}
 	gone, err := a.delete(

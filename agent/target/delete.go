@@ -17,16 +17,20 @@ type Deletion struct {
 	UID string
 	// ResourceVersion is the only version that is deleted; empty is any.
 	ResourceVersion string
-	// KeepDependents lets what it owns stay. Otherwise that follows in the background.
-	KeepDependents bool
+	// KeepDependents lets what it owns stay. WithDependents has the object go when what it owns has gone.
+	// Otherwise that follows in the background.
+	KeepDependents, WithDependents bool
 }
 
 // Delete asks for the deletion of exactly this object. It reports whether the object is gone with
 // the answer. Otherwise the target has yet to finish, or does not say.
 func (c *Client) Delete(ctx context.Context, r Resource, namespace, name string, d Deletion) (gone bool, err error) {
 	policy := metav1.DeletePropagationBackground
-	if d.KeepDependents {
+	switch {
+	case d.KeepDependents:
 		policy = metav1.DeletePropagationOrphan
+	case d.WithDependents:
+		policy = metav1.DeletePropagationForeground
 	}
 	options := metav1.DeleteOptions{
 		TypeMeta:          metav1.TypeMeta{APIVersion: "v1", Kind: "DeleteOptions"},

@@ -178,6 +178,7 @@ func (s *Server) removeLocked(r ref) {
 	gone := clone(o)
 	meta(gone)["resourceVersion"] = strconv.FormatInt(s.revision, 10)
 	s.recordLocked(event{s.revision, "DELETED", r, gone})
+	s.endForegroundLocked(ownerOf(o))
 	if r.plural == "namespaces" {
 		for other := range s.objects {
 			if other.namespace == r.name {
