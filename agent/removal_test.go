@@ -206,37 +206,6 @@ func TestDependentsAreKeptOrGo(t *testing.T) {
 	}
 }
 
-// What must not run twice is gone when its Pods are: the parent begins it elsewhere then.
-func TestWhatMustNotRunTwiceGoesWithItsPods(t *testing.T) {
-	s := newSite(t)
-	job := store.Entry{Key: store.Key{Space: space, Group: "batch", Resource: "jobs", Namespace: "default", Name: "load"}}
-	job.Body = []byte(`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"load","namespace":"default","annotations":{` +
-		`"skerry.dev/origin":"` + space + `/","skerry.dev/origin-uid":"job"}},"spec":{"template":{}}}`)
-	job.Generation, job.Hash = 1, store.HashBody(1, job.Body)
-	web := deployment(1, "default", "web", 1)
-	s.desire(job, web)
-	s.settled()
-	<-s.observer.Ready()
-	for name, owner := range map[string]string{"load-0": s.uid("batch", "jobs", "default", "load"),
-		"web-0": s.uid("apps", "deployments", "default", "web")} {
-		pod := owned(owner)
-		metadata(pod)["finalizers"] = []any{"example.com/still-ending"}
-		s.api.Put("v1", "Pod", "default", name, pod)
-	}
-	s.desire(gone(job), gone(web))
-	eventually(t, "what may run twice is gone", func() bool { return !s.exists(web) && s.report(web.Key) == nil })
-	eventually(t, "the Job is going", func() bool {
-		o := s.api.Object("batch", "jobs", "default", "load")
-		return o != nil && metadata(o)["deletionTimestamp"] != nil
-	})
-	if r := s.report(job.Key); r == nil || r.Error != nil {
-		t.Errorf("a Job whose Pod is still ending is reported as %+v", r)
-	}
-	s.api.Remove("", "pods", "default", "load-0")
-	eventually(t, "the Job is gone", func() bool { return !s.exists(job) && s.report(job.Key) == nil })
-	s.settled()
-}
-
 // Where the parent does not know any more why a key is gone, the object's own policy says what
 // becomes of it, and doubt deletes nothing. When the agent has lost its copy, too, the object on
 // the target tells its policy.

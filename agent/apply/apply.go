@@ -177,8 +177,8 @@ func (a *Applier) Changed(keys []store.Key) {
 		if policy.IsWebhooks(k.Group, k.Resource) {
 			a.mirrors.add(k)
 		}
-		a.queue.add(k, false) // a worker that finds a tombstone puts it at its own level
 	}
+	a.queue.addAll(keys) // a worker that finds a tombstone puts it at its own level
 }
 
 // Compared is closed once every entry that the file had at the start without a record in the

@@ -51,24 +51,62 @@ func (it *item) place() *store.Key { return &it.key }
 type queue struct {
 	mu    sync.Mutex
 	items *compactmap.Index[store.Key, item]
+	near  besides
 	ready [levels][]store.Key
 	later dueHeap
 	wake  chan struct{}
 }
 
 func newQueue() *queue {
-	return &queue{items: compactmap.NewIndex((*item).place), wake: make(chan struct{}, 1)}
+	return &queue{items: compactmap.NewIndex((*item).place), near: besides{}, wake: make(chan struct{}, 1)}
 }
 
-// add makes keys ready at once, also those that wait for a retry, because their desired state has
-// changed.
+// add makes a key ready at once, also one that waits for a retry, because its desired state has changed.
 func (q *queue) add(k store.Key, tombstone bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	q.addLocked(k, tombstone)
+}
+
+// addAll is add for keys that have changed together: whoever gets one of them finds the others.
+func (q *queue) addAll(keys []store.Key) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, k := range keys {
+		q.addLocked(k, false)
+	}
+}
+
+// beside are the keys that run Pods, or NetworkPolicies, in the namespace of a key.
+func (q *queue) beside(k store.Key, kind func(store.Key) bool) (out []store.Key) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for other := range q.near[namespaceOf{k.Space, k.Namespace}] {
+		if kind(other) {
+			out = append(out, other)
+		}
+	}
+	return out
+}
+
+// hurry makes keys ready that wait for a retry.
+func (q *queue) hurry(keys []store.Key) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for _, k := range keys {
+		if it := q.items.Get(k); it != nil && it.state == delayed {
+			heap.Remove(&q.later, it.index)
+			q.pushLocked(it)
+		}
+	}
+}
+
+func (q *queue) addLocked(k store.Key, tombstone bool) {
 	it := q.items.Get(k)
 	if it == nil {
 		it = &item{key: k, level: level(k, tombstone)}
 		q.items.Put(it)
+		q.near.put(k)
 		q.pushLocked(it)
 		return
 	}
@@ -96,6 +134,7 @@ func (q *queue) addAfter(k store.Key, d time.Duration) {
 	}
 	it := &item{key: k, level: level(k, false)}
 	q.items.Put(it)
+	q.near.put(k)
 	q.delayLocked(it, d)
 }
 
@@ -262,6 +301,7 @@ func (q *queue) done(k store.Key, retry bool, base, limit time.Duration) int {
 		q.delayLocked(it, backoff(it.failures, base, limit))
 	default:
 		q.items.Delete(k)
+		q.near.drop(k)
 		return 0
 	}
 	return it.failures

@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,7 +15,6 @@ import (
 	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
-	"skerry.dev/skerry/tunnel/lease"
 )
 
 // deletingError is returned while the target still finishes a deletion. It waits for the
@@ -191,14 +191,22 @@ func (a *Applier) carryOut(
 	if wait := leavesLater(a.Callers, e.Key, at, live); wait > 0 {
 		return &laterError{wait}
 	}
+	beside := shields{a.queue, a.Desired, a.Inventory}
+	if waits, err := beside.waits(e.Key, live); err != nil || waits {
+		return cmp.Or(err, error(&laterError{shieldAgain}))
+	}
 	if how == store.RemoveKeepDependents {
 		if err := a.markDependents(ctx, c, at, live); err != nil {
 			return err
 		}
 	}
+	whole, err := beside.endsWithPods(e.Key, live, r)
+	if err != nil {
+		return err
+	}
 	keep := how == store.RemoveKeepDependents
 	gone, err := a.delete(ctx, c, resource, e, at, target.Deletion{UID: live.Metadata.UID, KeepDependents: keep,
-		WithDependents: !keep && endsWithPods(e.Key, live, r)})
+		WithDependents: whole && !keep})
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete: %w", err)
 	}
@@ -228,7 +236,7 @@ func (a *Applier) removeUnread(ctx context.Context, c *target.Client, res target
 	if e.Key.Class() != store.ClassOther || how == store.RemoveOrphan || how == store.RemoveKeepDependents ||
 		len(e.Body) == 0 || r.UID == "" ||
 		r.ResourceVersion == "" ||
-		r.TargetGeneration != 0 || lease.MayRunOnce(e.Key.Group, e.Key.Resource) {
+		r.TargetGeneration != 0 || runsPods(e.Key) || isNetworkPolicy(e.Key) {
 		return false, nil
 	}
 	gone, err := a.delete(
@@ -322,6 +330,9 @@ func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.Reports.Removed(e.Key)
 	a.Variants.Forget(e.Key)
 	a.denials.clear(e.Key)
+	if runsPods(e.Key) {
+		a.queue.hurry(a.queue.beside(e.Key, isNetworkPolicy)) // one may have waited for that
+	}
 	if e.Key.Class() != store.ClassOther { // another space may wait for the name
 		a.queue.kick(func(k store.Key) bool {
 			return k.Class() == e.Key.Class() &&

@@ -9,13 +9,21 @@ import (
 	"skerry.dev/skerry/tunnel/lease"
 )
 
-// endsWithPods reports whether a workload is deleted so that it goes when its Pods have gone, and not before:
-// it must not run twice. The parent may begin it elsewhere as soon as it is gone here, and a Pod may take its
-// time to end. One that has run to its end has nothing to wait for.
-func endsWithPods(k store.Key, live *target.Object, r inventory.Record) bool {
-	if r.Finished || k.Resource == "pods" || !lease.MayRunOnce(k.Group, k.Resource) {
-		return false
+// endsWithPods reports whether a workload is deleted so that it goes when its Pods have gone, and not before: it
+// must not run twice, or a NetworkPolicy leaves with it. The parent may begin it elsewhere as soon as it is gone
+// here, and a Pod may take its time to end. One that has run to its end has nothing to wait for.
+func (s shields) endsWithPods(k store.Key, live *target.Object, r inventory.Record) (bool, error) {
+	if r.Finished || k.Resource == "pods" || !runsPods(k) {
+		return false, nil
 	}
+	if mustNotRunTwice(k, live) {
+		return true, nil
+	}
+	return s.covers(k, live)
+}
+
+// mustNotRunTwice reports whether a workload must not run twice.
+func mustNotRunTwice(k store.Key, live *target.Object) bool {
 	var spec map[string]any
 	if json.Unmarshal(live.Spec, &spec) != nil {
 		return false

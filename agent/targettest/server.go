@@ -114,6 +114,7 @@ func start(t testing.TB, memory *tunneltest.Memory) *Server {
 			{"resource.k8s.io", "v1", "resourceclaims", "ResourceClaim", true},
 			{"storage.k8s.io", "v1", "storageclasses", "StorageClass", false},
 			{"networking.k8s.io", "v1", "ingresses", "Ingress", true},
+			{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy", true},
 			{"networking.k8s.io", "v1", "ingressclasses", "IngressClass", false},
 			{"storage.k8s.io", "v1", "csidrivers", "CSIDriver", false},
 			{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", false},
