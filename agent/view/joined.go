@@ -46,7 +46,11 @@ func (s *Site) joined(ctx context.Context, a *asked) (*http.Response, error) {
 	left, kind, asked := int64(maxAnswer), plain, 0
 	var hidden []string
 	for _, name := range among(s.Records.Namespaces(a.Space), a.Request) {
-		at, err := s.own(ctx, a, name)
+		find := s.namespace
+		if a.ofNamespaces() {
+			find = s.own
+		}
+		at, err := find(ctx, a, name)
 		var f *exchange.Fault
 		if errors.As(err, &f) && f.Code == http.StatusForbidden {
 			hidden = append(hidden, f.Message)
@@ -56,7 +60,10 @@ func (s *Site) joined(ctx context.Context, a *asked) (*http.Response, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		asked++
+		if asked++; at.existed {
+			at.owns = s.owns(a, at)
+			hidden = append(hidden, partly(at, a.Space))
+		}
 		for next := ""; ; {
 			var one listed
 			if kind, err = a.read(ctx, at, next, &left, &one); err != nil {
@@ -185,6 +192,9 @@ func (l *listed) add(one *listed, a *asked, at here) error {
 		if !a.isIn(at, item) {
 			return errForeign
 		}
+		if at.owns != nil && !at.owns(item) {
+			continue
+		}
 		at.mapping.ObjectHere(a.key, item)
 		*l.Items = append(*l.Items, item)
 	}
@@ -202,6 +212,9 @@ func (l *listed) addRows(one *listed, a *asked, at here) error {
 		object, _ := row["object"].(map[string]any)
 		if !a.isIn(at, object) {
 			return errForeign
+		}
+		if at.owns != nil && !at.owns(object) {
+			continue
 		}
 		a.renameRow(at, row)
 		*l.Rows = append(*l.Rows, row)

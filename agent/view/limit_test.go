@@ -117,7 +117,7 @@ func TestLimitedViews(t *testing.T) {
 		warning string
 	}{
 		"all namespaces": {pods("shop", "", "limitBytes", "250"), 200,
-			"1 of 3 pods are shown: the list is cut after 0 KiB, because a link is metered; ask for less (-n, -l); namespace lent was there"},
+			"2 of 4 pods are shown: the list is cut after 0 KiB, because a link is metered; ask for less (-n, -l); namespace lent was there"},
 		"one":         {pods("shop", "web", "limitBytes", "100"), 200, "of more than 1 pods are shown"},
 		"a document":  {view("shop", "", "document", "apis", "limitBytes", "10"), 413, ""},
 		"a small one": {view("shop", "", "document", "openapi/v3", "limitBytes", "100"), 200, ""},

@@ -29,6 +29,9 @@ func (a *asked) query(at here) url.Values {
 			q.Set(name, a.Query.Get(name))
 		}
 	}
+	if at.owns != nil && q.Get("includeObject") == "None" {
+		q.Del("includeObject") // what is returned has to be looked at
+	}
 	if selector := q.Get("fieldSelector"); selector != "" {
 		q.Set("fieldSelector", at.mapping.SelectorThere(a.key, selector))
 	}
@@ -60,10 +63,15 @@ func (a *asked) pass(ctx context.Context, at here, namespace, name string) (*htt
 	if err != nil {
 		return nil, unreachable(err)
 	}
-	if resp, err = inJSON(resp, at); err != nil {
+	resp, err = inJSON(resp, at)
+	var f *exchange.Fault
+	switch {
+	case at.owns != nil && name != "" && errors.As(err, &f) && f.Code == http.StatusNotFound:
+		return nil, a.notShown(at, name) // in the words about one that is the site's
+	case err != nil:
 		return nil, err
 	}
-	if at.mapping == "" {
+	if at.mapping == "" && at.owns == nil {
 		return a.bounded(resp)
 	}
 	if a.Watches() {
@@ -72,6 +80,7 @@ func (a *asked) pass(ctx context.Context, at here, namespace, name string) (*htt
 			events: json.NewDecoder(resp.Body),
 			a:      a,
 			at:     at,
+			seen:   seen{},
 		}, -1
 		return a.bounded(resp)
 	}
@@ -80,7 +89,7 @@ func (a *asked) pass(ctx context.Context, at here, namespace, name string) (*htt
 	if err != nil {
 		return nil, err
 	}
-	if text, err = a.here(at, text); err != nil {
+	if text, err = a.here(at, name, text); err != nil {
 		return nil, err
 	}
 	return a.bounded(answer(resp.Header.Get("Content-Type"), text))
@@ -154,13 +163,17 @@ func answer(kind string, text []byte) *http.Response {
 		Body: io.NopCloser(bytes.NewReader(text)), ContentLength: int64(len(text))}
 }
 
-// here puts the space's names into an object, a list, or a table.
-func (a *asked) here(at here, text []byte) ([]byte, error) {
+// here leaves of an object, a list, or a table what is shown, and puts the space's names into it.
+func (a *asked) here(at here, name string, text []byte) ([]byte, error) {
 	var o map[string]any
 	if err := decode(text, &o); err != nil {
 		return nil, unreachable(err)
 	}
-	a.rename(at, o, !a.Query.Has(exchange.OptionName))
+	isList := !a.Query.Has(exchange.OptionName)
+	if !at.keep(o, isList) {
+		return nil, a.notShown(at, name)
+	}
+	a.rename(at, o, isList)
 	return json.Marshal(o)
 }
 
@@ -199,24 +212,29 @@ func (a *asked) renameRow(at here, v any) {
 	}
 }
 
-// translated are the events of a watch with the space's names, each made when it is read.
+// translated are the events of a watch that are shown, with the space's names, each made when it is read.
 type translated struct {
 	from   io.ReadCloser
 	events *json.Decoder
 	a      *asked
 	at     here
+	seen   seen
 	ready  bytes.Buffer
 }
 
 // Read implements io.Reader.
 func (t *translated) Read(p []byte) (int, error) {
-	if t.ready.Len() == 0 {
+	for t.ready.Len() == 0 {
 		t.events.UseNumber()
 		var event map[string]any
 		if err := t.events.Decode(&event); err != nil {
 			return 0, err
 		}
 		if object, ok := event["object"].(map[string]any); ok {
+			kind, _ := event["type"].(string)
+			if !t.seen.event(t.at, kind, object) {
+				continue
+			}
 			t.a.rename(t.at, object, false)
 		}
 		if err := json.NewEncoder(&t.ready).Encode(event); err != nil {

@@ -45,8 +45,10 @@ var namespaces = target.Resource{Version: "v1", Plural: "namespaces"}
 type here struct {
 	name, there string
 	mapping     target.Mapping
-	// existed says that it was there before the space took it.
+	// existed says that it was there before the space took it. Then owns says what of it is shown; else it is
+	// nil, and all is.
 	existed bool
+	owns    func(o map[string]any) bool
 }
 
 // asked is a request that passed the rules about kinds.
@@ -112,9 +114,12 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 	case r.Namespace == "":
 		return s.joined(ctx, a)
 	}
-	at, err := s.own(ctx, a, r.Namespace)
-	if err != nil {
+	at, err := s.namespace(ctx, a, r.Namespace)
+	switch {
+	case err != nil:
 		return nil, err
+	case at.existed:
+		return s.shared(ctx, a, at, name)
 	}
 	return a.pass(ctx, at, at.there, name)
 }
@@ -160,15 +165,14 @@ func (a *asked) refused() error {
 }
 
 // own returns a namespace that was made at the site for the space. One that was there before is
-// refused: it may hold what is the site's.
+// refused: what it says of itself may be the site's.
 func (s *Site) own(ctx context.Context, a *asked, name string) (here, error) {
 	at, err := s.namespace(ctx, a, name)
 	if err == nil && at.existed {
 		return here{}, fault(
 			http.StatusForbidden,
 			"Forbidden",
-			"namespace %s was there before space %s took it, and may hold what is not the space's: what the space has in "+
-				"it is shown in the space itself, Pods where their workload is on 10 targets at most",
+			"Namespace %s was there before space %s took it, and is not shown itself; what the space has in it is",
 			name,
 			a.Space,
 		)

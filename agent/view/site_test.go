@@ -118,11 +118,8 @@ func (c *cluster) answer(w http.ResponseWriter, r *http.Request) bool {
 	case strings.HasPrefix(r.URL.Path, "/apis/metrics.k8s.io/"):
 		w.WriteHeader(404)
 		io.WriteString(w, `{"kind":"Status","reason":"NotFound","message":"could not find the requested resource"}`)
-	case last == "pods" && parts[3] == c.prefix+"lent":
-		say(map[string]any{"kind": "PodList", "items": []any{
-			map[string]any{"metadata": map[string]any{"name": "one", "namespace": parts[3], "uid": "u-one"}},
-			map[string]any{"metadata": map[string]any{"name": "strange", "namespace": parts[3], "uid": "u-strange"}},
-		}})
+	case len(parts) > 4 && parts[3] == c.prefix+"lent":
+		c.answerLent(w, r, parts[3], last)
 	case last == "widgets" || last == "nodes": // not in namespaces
 		w.WriteHeader(404)
 		io.WriteString(
@@ -167,6 +164,35 @@ func (c *cluster) answer(w http.ResponseWriter, r *http.Request) bool {
 		say(object(last, parts[3]))
 	}
 	return true
+}
+
+// answerLent answers what is asked in a namespace that was there before: of Pods one and strange.
+func (c *cluster) answerLent(w http.ResponseWriter, r *http.Request, namespace, last string) {
+	say := func(v any) { _ = json.NewEncoder(w).Encode(v) }
+	one, strange := lent("one", namespace), lent("strange", namespace)
+	switch {
+	case r.URL.Query().Get("watch") == "true":
+		for _, event := range []string{"ADDED one", "ADDED strange", "DELETED strange", "DELETED one"} {
+			kind, name, _ := strings.Cut(event, " ")
+			say(map[string]any{"type": kind, "object": lent(name, namespace)})
+		}
+	case last == "pods" && strings.Contains(r.Header.Get("Accept"), "as=Table"):
+		say(map[string]any{"kind": "Table", "rows": []any{map[string]any{"object": one}, map[string]any{"object": strange}}})
+	case last == "pods":
+		say(map[string]any{"kind": "PodList", "items": []any{one, strange},
+			"metadata": map[string]any{"remainingItemCount": 7}})
+	case last == "nobody":
+		w.WriteHeader(http.StatusNotFound)
+		io.WriteString(w, `{"kind":"Status","reason":"NotFound","message":"pods \"nobody\" not found"}`)
+	default:
+		say(lent(last, namespace))
+	}
+}
+
+// lent is an object in a namespace that was there before.
+func lent(name, namespace string) map[string]any {
+	return map[string]any{"kind": "Pod",
+		"metadata": map[string]any{"name": name, "namespace": namespace, "uid": "u-" + name}}
 }
 
 func object(name, namespace string) map[string]any {
@@ -254,7 +280,9 @@ func TestNothingElse(t *testing.T) {
 		"namespace that another space took":    pods("shop", "passed"),
 		"namespace that lost its marks":        pods("shop", "bare"),
 		"namespace that lost one mark":         pods("shop", "half"),
-		"namespace that was there before":      pods("shop", "lent"),
+		"Pod of the site, in one before":       pods("shop", "lent", "name", "strange"),
+		"Secrets, in one before":               of("", "v1", "secrets", "lent"),
+		"the Namespace of one before":          of("", "v1", "namespaces", "", "name", "lent"),
 		"namespace that climbs":                pods("shop", ".."),
 		"namespace with a slash":               pods("shop", "web/../team"),
 		"namespace with a slash, encoded":      pods("shop", "web%2f..%2fteam"),
@@ -331,7 +359,7 @@ func TestNothingElse(t *testing.T) {
 				u, err := url.Parse(strings.TrimPrefix(asked, "GET "))
 				parts := strings.Split(u.Path, "/namespaces/")
 				if err != nil || len(parts) != 2 ||
-					!slices.Contains([]string{"web", "db"}, strings.Split(parts[1], "/")[0]) ||
+					!slices.Contains([]string{"web", "db", "lent"}, strings.Split(parts[1], "/")[0]) ||
 					strings.Contains(u.Path, "secrets") {
 					t.Errorf("the API server is asked: %s", asked)
 				}
