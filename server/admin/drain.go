@@ -133,7 +133,7 @@ func (c *center) awaitDrained(ctx context.Context, o DrainOptions, generation in
 	defer o.Progress.Done()
 	tick := time.NewTicker(drainLook)
 	defer tick.Stop()
-	watch := drainWatch{options: o, moves: map[string]string{}}
+	watch := drainWatch{options: o, moves: map[string]string{}, blocked: map[string]string{}}
 	for {
 		sites, _, err := c.sites(ctx, selection{name: o.Name})
 		if err == nil && len(sites) == 1 {
@@ -162,6 +162,7 @@ type drainWatch struct {
 	options DrainOptions
 	report  drainReport
 	moves   map[string]string // objects on their way, and where to
+	blocked map[string]string // objects that do not leave by themselves, and the phase that was told
 	stuck   time.Time         // since when nothing that is left leaves by itself
 }
 
@@ -204,7 +205,7 @@ func (w *drainWatch) look(t *v1alpha1.SyncTarget, generation int64, now time.Tim
 		fleet.Counted(int(w.report.Units), "unit"), verb, t.Name, strings.Join(lines, "\n"), takeBack(t.Name))
 }
 
-// tellMoves says which units begin to leave and which have left.
+// tellMoves says which units begin to leave, which do not leave by themselves, and which have left.
 func (w *drainWatch) tellMoves(t *v1alpha1.SyncTarget) {
 	now := map[string]bool{}
 	for _, m := range t.Status.Moves {
@@ -214,6 +215,10 @@ func (w *drainWatch) tellMoves(t *v1alpha1.SyncTarget) {
 		now[m.Object] = true
 		w.report.Left = append(w.report.Left, m)
 		to := strings.Join(m.To, ",")
+		if placement.Phase(m.Phase).Stuck() && w.blocked[m.Object] != m.Phase {
+			w.blocked[m.Object] = m.Phase
+			w.options.say("blocked %s: %s: %s", m.Object, m.Phase, m.Message)
+		}
 		if to != "" && m.Phase != string(placement.WaitsForTurn) && w.moves[m.Object] != to {
 			w.moves[m.Object] = to
 			w.options.say("moving %s to %s", m.Object, to)
@@ -222,6 +227,7 @@ func (w *drainWatch) tellMoves(t *v1alpha1.SyncTarget) {
 	for object := range w.moves {
 		if !now[object] {
 			delete(w.moves, object)
+			delete(w.blocked, object)
 			w.options.say("%s has left", object)
 		}
 	}

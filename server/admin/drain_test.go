@@ -14,7 +14,7 @@ import (
 // What waits for a turn is not said to move. It is left all the same.
 func TestADrainSaysWhatMoves(t *testing.T) {
 	var out strings.Builder
-	w := drainWatch{options: DrainOptions{Out: &out}, moves: map[string]string{}}
+	w := drainWatch{options: DrainOptions{Out: &out}, moves: map[string]string{}, blocked: map[string]string{}}
 	move := func(object string, phase placement.Phase) v1alpha1.MoveUnderWay {
 		return v1alpha1.MoveUnderWay{Object: object, From: []string{"paris"}, To: []string{"lyon"}, Phase: string(phase)}
 	}
@@ -28,6 +28,15 @@ func TestADrainSaysWhatMoves(t *testing.T) {
 	w.tellMoves(st)
 	if !strings.Contains(out.String(), "moving db to lyon\n") || !strings.Contains(out.String(), "web has left\n") {
 		t.Errorf("said %q", &out)
+	}
+	failed := move("db", placement.HookFailed)
+	failed.Message = "hook save failed at paris"
+	for _, phase := range []v1alpha1.MoveUnderWay{failed, move("db", placement.HookRunning), failed} {
+		st.Status.Moves = []v1alpha1.MoveUnderWay{phase}
+		w.tellMoves(st)
+	}
+	if n := strings.Count(out.String(), "blocked db: HookFailed: hook save failed at paris\n"); n != 1 {
+		t.Errorf("said %d times that it is blocked: %q", n, &out)
 	}
 }
 

@@ -40,6 +40,15 @@ const (
 	Staying Phase = "Staying"
 )
 
+// Stuck reports whether a move in this phase goes on only when a person, or another site, does something.
+func (p Phase) Stuck() bool {
+	switch p {
+	case CannotLeave, VolumeWouldStay, JobRunning, GivenUp, Suspended, HookFailed:
+		return true
+	}
+	return false
+}
+
 // Step is where a group is now, and what that means.
 type Step struct {
 	// Decision are the targets that have the group.

@@ -13,11 +13,6 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// stuckPhases are the phases of moves that go on only when a person, or another site, does something.
-var stuckPhases = []placement.Phase{
-	placement.CannotLeave, placement.VolumeWouldStay, placement.JobRunning, placement.GivenUp, placement.Suspended,
-}
-
 // drains reports whether the status of a target says how far it is drained, or has to, and that may
 // change.
 func drains(st *v1alpha1.SyncTarget) bool {
@@ -94,7 +89,7 @@ func (d *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) []plac
 // stuckOf are the moves of the units that do not leave a target by themselves.
 func stuckOf(moves []placement.Moving) (out []placement.Moving) {
 	for _, m := range moves {
-		if slices.Contains(stuckPhases, m.Phase) {
+		if m.Phase.Stuck() {
 			out = append(out, m)
 		}
 	}

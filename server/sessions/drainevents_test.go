@@ -64,6 +64,9 @@ func TestADrainIsToldInEvents(t *testing.T) {
 	job := placement.Moving{Key: shop, From: []string{"paris"}, Phase: placement.JobRunning, Message: "delete it"}
 	p.moves = []placement.Moving{noOther, job}
 	expect("another reason", "! DrainBlocked: JobRunning: shop/core/namespaces/_/a: delete it, or begin it anew elsewhere: skerry target drain --jobs Restart")
+	hook := placement.Moving{Key: shop, From: []string{"paris"}, Phase: placement.HookFailed, Message: "hook save failed"}
+	p.moves = []placement.Moving{hook, job}
+	expect("a hook has failed", "! DrainBlocked: HookFailed: shop/core/namespaces/_/a: hook save failed")
 	p.moves = nil
 	expect("nothing is blocked any more")
 	p.moves = []placement.Moving{noOther}

@@ -35,6 +35,7 @@ var stuck = map[string]string{
 		"drain back: skerry target uncordon",
 	"JobRunning": "it goes on when that has ended; delete it to move at once, or have it " +
 		"begin anew elsewhere: skerry target drain --jobs Restart",
+	"HookFailed": "mend what the hook runs, or take it out of spec.move.beforeLeaving; it is tried again",
 	"VolumeWouldStay": "have the data copied (skerry.dev/volumes=Move on the Namespace, spec.move.volumes in the " +
 		"Placement), move them yourself, or take the wish back",
 }
