@@ -126,6 +126,9 @@ func targetOf(t *v1alpha1.SyncTarget) placement.Target {
 	}
 	out.RestartJobs = t.Spec.Drain != nil && t.Spec.Drain.Jobs == v1alpha1.DrainJobsRestart
 	out.Bounds = t.Spec.Bounds
+	if st := t.Status; t.Spec.Elastic != nil && !*t.Spec.Elastic {
+		out.Nodes = placement.NodesOf(st.Allocatable, st.Allocated, st.AllocatedPlaced)
+	}
 	if r := t.Status.Requested; r != nil {
 		if r.CPU != nil {
 			out.Requested.CPU = r.CPU.MilliValue()

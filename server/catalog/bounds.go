@@ -17,6 +17,13 @@ type rooms struct {
 
 func newRooms() rooms { return rooms{map[string]Ref{}, map[Ref]struct{}{}} }
 
+// Wake looks again at the groups for which there was no room somewhere. The lock must be held.
+func (r rooms) Wake(groups interface{ AddAfter(Ref, time.Duration) }) {
+	for waiting := range r.Waiting {
+		groups.AddAfter(waiting, RoomDelay)
+	}
+}
+
 // RoomDelay is how long room that has become free, and a group that is not anywhere yet, wait for more
 // before groups are looked at.
 const RoomDelay = time.Second
@@ -46,7 +53,7 @@ func (c *Catalog) Recharge(name string, t *Target) {
 	})
 }
 
-// Load is what a group asks of each target, zero while no target has bounds. The lock must be held.
+// Load is what a group asks of each target, zero while no target is Bounded. The lock must be held.
 func (c *Catalog) Load(g *Group) (l placement.Load) {
 	if !c.Bounded() {
 		return l
@@ -61,10 +68,10 @@ func (c *Catalog) Load(g *Group) (l placement.Load) {
 	return l
 }
 
-// Bounded reports whether a target has bounds. The lock must be held.
+// Bounded reports whether a target has bounds, or no more room than on its nodes. The lock must be held.
 func (c *Catalog) Bounded() bool {
 	for _, t := range c.Targets {
-		if t.Bounds != nil {
+		if t.Bounds != nil || t.Nodes != nil {
 			return true
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/quantity"
 	"skerry.dev/skerry/store"
 )
@@ -28,6 +29,14 @@ func readCapacity(obj map[string]any) (c capacity) {
 	c.Allocated = quantities(status, "allocated")
 	c.Seen, _ = time.Parse(time.RFC3339, fields.String(status, "lastSeen"))
 	return c
+}
+
+// readNodes is what the nodes of a target have for what is placed there, nil where it may get more of them.
+func (c capacity) readNodes(obj map[string]any) *placement.Nodes {
+	if elastic, said := fields.Map(obj, "spec")["elastic"].(bool); elastic || !said {
+		return nil
+	}
+	return placement.NodesOf(c.Allocatable, c.Allocated, quantities(fields.Map(obj, "status"), "allocatedPlaced"))
 }
 
 func quantities(status map[string]any, field string) corev1.ResourceList {
@@ -56,7 +65,7 @@ func (c capacity) same(o capacity) bool {
 func (c *Catalog) Capable(t *Target, obj map[string]any) {
 	now := readCapacity(obj)
 	changed := !now.same(t.Has)
-	t.Has = now
+	t.Has, t.Nodes = now, now.readNodes(obj)
 	if !changed {
 		return
 	}

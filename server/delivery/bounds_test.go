@@ -85,3 +85,39 @@ func TestWhatGrowsOverABoundMovesAsOne(t *testing.T) {
 		}
 	})
 }
+
+// A site that does not get more nodes (spec.elastic) takes nothing new beyond what they have; what is there may
+// grow. One of which that is not said takes all.
+func TestWhatNodesHave(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		site := func(name string, spec map[string]any, cpu, others string) {
+			c.put(rootKey("synctargets", name), obj("skerry.dev/v1alpha1", "SyncTarget", meta(name), "spec", spec, "status",
+				map[string]any{"conditions": []any{map[string]any{"type": "Connected", "status": "True"}},
+					"allocatable": map[string]any{"cpu": cpu}, "allocated": map[string]any{"cpu": others}}))
+		}
+		fixed := map[string]any{"elastic": false}
+		site("a", fixed, "2", "1")
+		site("b", map[string]any{"unschedulable": true}, "1", "0")
+		first := c.workload("first", 1, "800m")
+		c.eventually("on a", func() bool { return c.has("a", first) && c.cpu("a") == 800 })
+		second := c.workload("second", 1, "500m")
+		c.eventually("no room", func() bool {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			m := catalog.ReadConditions(c.objects[nsKey("second")]).Get("skerry.dev/Scheduled")
+			return m != nil && m["reason"] == "InsufficientCPU"
+		})
+		c.workload("first", 3, "800m")
+		synctest.Wait()
+		if !c.has("a", first) || c.has("a", second) || c.has("b", second) {
+			t.Errorf("first on a: %t, second on a: %t, on b: %t", c.has("a", first), c.has("a", second), c.has("b", second))
+		}
+		c.workload("first", 1, "800m")
+		site("a", fixed, "4", "1")
+		c.eventually("there are more nodes", func() bool { return c.has("a", second) })
+		site("a", map[string]any{}, "1", "1")
+		third := c.workload("third", 1, "5")
+		c.eventually("nothing is kept away", func() bool { return c.has("a", third) })
+	})
+}

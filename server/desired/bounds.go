@@ -49,7 +49,7 @@ func (d *State) charge(o *catalog.Object, next *catalog.Set) {
 		}
 	}
 	for _, name := range placement.Union(before.List(), next.List()) {
-		if t := d.catalog.Targets[name]; t != nil && t.Bounds != nil {
+		if t := d.catalog.Targets[name]; t != nil && (t.Bounds != nil || t.Nodes != nil) {
 			d.roomChanged(name, t, o, next.Has(name))
 		}
 	}
@@ -76,9 +76,7 @@ func (d *State) roomChanged(name string, t *catalog.Target, o *catalog.Object, t
 		d.catalog.Groups.AddAfter(catalog.Ref{Kind: catalog.OfTarget, Key: catalog.TargetKey(name)}, catalog.RoomDelay)
 	}
 	if !over {
-		for r := range d.catalog.Rooms.Waiting {
-			d.catalog.Groups.AddAfter(r, catalog.RoomDelay)
-		}
+		d.catalog.Rooms.Wake(d.catalog.Groups)
 	}
 	d.cfg.Moved(name)
 }

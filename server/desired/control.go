@@ -136,6 +136,11 @@ func (s *step) syncTarget(w store.Write) {
 	t.Bounds = readBounds(w.Object)
 	departs = departs || !equality.Semantic.DeepEqual(before.Bounds, t.Bounds)
 	d.catalog.Capable(t, w.Object)
+	if (before.Nodes == nil) != (t.Nodes == nil) {
+		departs = true
+	} else if !s.bulk && before.Nodes.Less(t.Nodes) {
+		d.catalog.Rooms.Wake(d.catalog.Groups)
+	}
 	t.Facts = d.catalog.ReadFacts(w.Object, t.Has)
 	s.values(name, t, w.Object)
 	s.reweigh(name)

@@ -20,7 +20,7 @@ type failback struct {
 // failback finds the target of those chosen, the least preferred, that a better one comes for: connected
 // for Wish.Failback, with room, and not to be left itself. It may be one that is in use beside it, as
 // while something moves.
-func (w *Wish) failback(world World, current, chosen []string, leaves map[string]LeaveReason, full map[string]string,
+func (w *Wish) failback(world World, current, chosen []string, leaves map[string]LeaveReason, full map[string]Shortage,
 	now time.Time) (out failback) {
 	if w.Failback == 0 || w.Count == 0 || world.Halted {
 		return out
@@ -43,7 +43,7 @@ func (w *Wish) failback(world World, current, chosen []string, leaves map[string
 	slices.SortStableFunc(others, func(a, b *candidate) int { return cmp.Compare(b.score, a.score) })
 	for _, c := range others {
 		name := c.target.Name
-		if c.score <= worst.score || !c.target.Connected || c.target.Empty || leaves[name] != "" || full[name] != "" {
+		if c.score <= worst.score || !c.target.Connected || c.target.Empty || leaves[name] != "" || full[name] != (Shortage{}) {
 			continue
 		}
 		if at := c.target.BackSince.Add(w.Failback); at.After(now) {

@@ -195,6 +195,8 @@ type Load struct {
 // Room is what a target may have, and has, by spec.bounds. The zero value has no bounds.
 type Room struct {
 	Bounds *v1alpha1.Bounds
+	// Nodes are what its nodes have for what is placed there, nil where that keeps nothing away.
+	Nodes *Nodes
 	// Requested is what is placed there.
 	Requested Requests
 }

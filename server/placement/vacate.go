@@ -93,8 +93,8 @@ type Vacated struct {
 	Gone []string
 	// Halted are targets of Choice that would have to be left were it not for World.Halted.
 	Halted []string
-	// Full says of targets that fit, but have no room within their bounds, which these are.
-	Full map[string]string
+	// Full says of targets that fit, but have no room, of what.
+	Full map[string]Shortage
 	// Next is when a target has to be left that need not be left yet, or one is returned to; zero if
 	// there is none.
 	Next time.Time
@@ -305,26 +305,26 @@ func (w World) Closing(wish Wish, current []string, load Load) World {
 }
 
 // roomless says why targets that are full take nothing new.
-func roomless(full map[string]string) map[string]string {
+func roomless(full map[string]Shortage) map[string]string {
 	out := map[string]string{}
-	for name, over := range full {
-		out[name] = "it has no room within its bounds (" + over + ")"
+	for name, short := range full {
+		out[name] = short.closed()
 	}
 	return out
 }
 
 // full are the targets that fit, are not in use yet and have no room for a load.
-func full(fits map[string]Target, current []string, load Load) map[string]string {
-	var out map[string]string
+func full(fits map[string]Target, current []string, load Load) map[string]Shortage {
+	var out map[string]Shortage
 	for name, t := range fits {
-		if t.Bounds == nil || contains(current, name) {
+		if contains(current, name) {
 			continue
 		}
-		if over := t.Over(t.Objects, load); over != "" {
+		if short := t.Short(t.Objects, load); short != (Shortage{}) {
 			if out == nil {
-				out = map[string]string{}
+				out = map[string]Shortage{}
 			}
-			out[name] = over
+			out[name] = short
 		}
 	}
 	return out
@@ -340,13 +340,14 @@ func (v *Vacated) tellFull() {
 		return
 	}
 	names := slices.Sorted(maps.Keys(v.Full))
-	text := fmt.Sprintf("no room within spec.bounds of %s (%s)", names[0], v.Full[names[0]])
+	first := v.Full[names[0]]
+	text := first.at(names[0])
 	if more := len(names) - 1; more > 0 {
 		text += fmt.Sprintf(" and of %d more", more)
 	}
 	switch {
 	case v.Reason == "Unschedulable" && len(v.Targets) == 0:
-		v.Reason, v.Message = OverBounds, text+": raise the bounds, or ask for less"
+		v.Reason, v.Message = first.Reason, text+first.wayOut()
 	case v.Reason == "TooFewTargets":
 		v.Message += "; " + text
 	case v.Reason == "" && len(v.Targets) > 0:

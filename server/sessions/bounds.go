@@ -11,9 +11,11 @@ import (
 
 // setBoundsCondition says what is placed on a target that has bounds, and whether that is within them.
 func (d *Server) setBoundsCondition(st *v1alpha1.SyncTarget) {
+	st.Status.Requested = nil
 	if st.Spec.Bounds == nil {
 		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionWithinBounds)
-		st.Status.Requested = nil
+	}
+	if st.Spec.Bounds == nil && (st.Spec.Elastic == nil || *st.Spec.Elastic) {
 		return
 	}
 	room, objects := d.cfg.Delivery.Room(st.Name)
@@ -23,7 +25,9 @@ func (d *Server) setBoundsCondition(st *v1alpha1.SyncTarget) {
 		Memory: resource.NewQuantity(room.Requested.Memory, resource.BinarySI),
 		Pods:   &pods, Objects: &n,
 	}
-	room.Bounds = st.Spec.Bounds
+	if room.Bounds = st.Spec.Bounds; room.Bounds == nil {
+		return
+	}
 	if over := room.Over(objects, placement.Load{}); over != "" {
 		set(st, v1alpha1.ConditionWithinBounds, metav1.ConditionFalse, placement.OverBounds, "what is placed here is over "+
 			"spec.bounds: "+over+". It stays where no other site has room for it: raise the bounds, or add a site")

@@ -33,6 +33,7 @@ func drains(st *v1alpha1.SyncTarget) bool {
 func redecided(before, now *v1alpha1.SyncTargetSpec) bool {
 	return !equality.Semantic.DeepEqual(before.Taints, now.Taints) ||
 		!equality.Semantic.DeepEqual(before.Bounds, now.Bounds) ||
+		!equality.Semantic.DeepEqual(before.Elastic, now.Elastic) ||
 		!equality.Semantic.DeepEqual(before.EvictAfter, now.EvictAfter)
 }
 

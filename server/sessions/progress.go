@@ -94,7 +94,7 @@ func (d *Server) countOne(name string) {
 		return
 	}
 	is := &progress{tally: d.cfg.Summary.Tally(name, maxNamed), moves: d.cfg.Delivery.MovesOf(name)}
-	if room, _ := d.cfg.Delivery.Room(name); room.Bounds != nil {
+	if room, _ := d.cfg.Delivery.Room(name); room.Bounds != nil || room.Nodes != nil {
 		is.requested = room.Requested
 	}
 	is.moves = is.moves[:min(len(is.moves), maxNamed)]

@@ -76,6 +76,12 @@ type SyncTargetSpec struct {
 	// Bounds limit what is placed on the target, by what the pod templates request, times replicas.
 	// +optional
 	Bounds *Bounds `json:"bounds,omitempty"`
+	// Elastic says whether the target's cluster gets more nodes when Pods wait for room. With false nothing
+	// new is placed there beyond what its nodes have: what it requests, together with all that is placed
+	// there and with what Pods of others request, must be within status.allocatable, as far as that is known.
+	// What is there stays, also when it grows. Absent it counts as true: allocatable keeps nothing away.
+	// +optional
+	Elastic *bool `json:"elastic,omitempty"`
 	// DetachPolicy is what happens on the target when the SyncTarget is deleted. Keep leaves there
 	// what runs there. Clean moves away what fits elsewhere, and then removes all that was placed
 	// there: the SyncTarget stays, with the condition Detaching, until the target has reported that
@@ -258,7 +264,7 @@ type SyncTargetStatus struct {
 	// +optional
 	AllocatedPlaced corev1.ResourceList `json:"allocatedPlaced,omitempty"`
 	// Requested is what the objects placed on the target request: what spec.bounds limits. It is
-	// absent while the target has no bounds.
+	// absent while the target has neither bounds nor spec.elastic false.
 	// +optional
 	Requested *Bounds `json:"requested,omitempty"`
 	// Cluster is what the target's cluster is made of. It is shown in spaces as a Node, and as the

@@ -2662,6 +2662,11 @@ func (in *SyncTargetSpec) DeepCopyInto(out *SyncTargetSpec) {
 		*out = new(Bounds)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.Elastic != nil {
+		in, out := &in.Elastic, &out.Elastic
+		*out = new(bool)
+		**out = **in
+	}
 	if in.Allow != nil {
 		in, out := &in.Allow, &out.Allow
 		*out = new(SyncTargetAllow)
