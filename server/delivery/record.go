@@ -103,6 +103,9 @@ func outcome(p *plan, step placement.Step) []placement.Condition {
 			p.choice.Reason, p.choice.Message
 	case p.none:
 		scheduled.Reason, scheduled.Message = "NoneWanted", "spec.targets.count is 0: the objects are on no target"
+	case p.ref.Kind == catalog.OfPlacement && p.look.facts.Empty:
+		scheduled.Reason, scheduled.Message = "NothingSelected", "spec.objects selects no object of the space yet: "+
+			"compare its resources, namespaces, names and labels with what there is"
 	default:
 		if scheduled.Message = p.why(); scheduled.Message == "" {
 			scheduled.Message = p.leftFor
