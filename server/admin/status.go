@@ -215,6 +215,8 @@ func (w *statusWriter) moves(s *fleet.Snapshot) *fleet.Snapshot {
 				t.Status.Moves = append(t.Status.Moves, m)
 			}
 		}
+		unnamed := s.Sites[i].Status.MovesTotal - int32(len(s.Sites[i].Status.Moves)) // of whatever space
+		t.Status.MovesTotal = int32(len(t.Status.Moves)) + unnamed
 		some.Sites = append(some.Sites, t)
 	}
 	return &some

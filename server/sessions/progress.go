@@ -28,7 +28,9 @@ const (
 // progress is how far a target is with what is placed on it. It is never changed in place.
 type progress struct {
 	tally placement.Tally
+	// moves are the first of so many.
 	moves []placement.Moving
+	all   int
 	// requested is what is placed there, where the target has bounds.
 	requested placement.Requests
 }
@@ -97,7 +99,7 @@ func (d *Server) countOne(name string) {
 	if room, _ := d.cfg.Delivery.Room(name); room.Bounds != nil || room.Nodes != nil {
 		is.requested = room.Requested
 	}
-	is.moves = is.moves[:min(len(is.moves), maxNamed)]
+	is.all, is.moves = len(is.moves), is.moves[:min(len(is.moves), maxNamed)]
 	p := d.progress
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -131,7 +133,7 @@ func advance(status *v1alpha1.SyncTargetStatus, p *progress) {
 		return
 	}
 	status.Applied, status.Refused = int32(p.tally.Applied), int32(p.tally.Refused)
-	status.Refusals, status.Moves = nil, nil
+	status.Refusals, status.Moves, status.MovesTotal = nil, nil, int32(p.all)
 	for _, r := range p.tally.First {
 		status.Refusals = append(
 			status.Refusals,

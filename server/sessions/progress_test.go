@@ -53,7 +53,7 @@ func TestProgressIsInTheStatus(t *testing.T) {
 			is.Refusals[0].Reason != "Forbidden" {
 			t.Errorf("status %+v", is)
 		}
-		if len(is.Moves) != maxNamed || is.Moves[0].Message != "rome is not ready" || is.Moves[0].Since != nil {
+		if len(is.Moves) != maxNamed || int(is.MovesTotal) != len(next.moves) || is.Moves[0].Message != "rome is not ready" || is.Moves[0].Since != nil {
 			t.Errorf("moves %+v", is.Moves)
 		}
 		writes, _ := api.count()

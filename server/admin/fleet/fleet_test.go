@@ -174,6 +174,10 @@ shop/core/namespaces/_/old   c       a, b   Moved             60m ago   ready on
 	if got := printed(t, MovePage(s)); got != want {
 		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
+	s.Sites[0].Status.MovesTotal = 38
+	if got := printed(t, MovePage(s)); !strings.Contains(got, "and 37 more from or to paris: its status names those that") {
+		t.Errorf("what is not named is not counted: %s", got)
+	}
 	stuck := MoveProblems(s)
 	if len(stuck) != 1 || stuck[0].Do != "to let the rest move, pin it" || strings.Contains(stuck[0].Cause, "pin it") {
 		t.Errorf("the moves that are stuck: %+v", stuck)

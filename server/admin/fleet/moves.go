@@ -133,6 +133,13 @@ func MovePage(s *Snapshot) Page {
 		cells := []string{m.Object, from, to, m.Phase, since, waits}
 		p.Rows = append(p.Rows, Row{Key: key, Cells: cells})
 	}
+	for i := range s.Sites {
+		st := &s.Sites[i].Status
+		if more := int(st.MovesTotal) - len(st.Moves); more > 0 {
+			p.Notes = append(p.Notes, note("unnamed "+s.Sites[i].Name, fmt.Sprintf("and %d more from or to %s: its status "+
+				"names those that take longest", more, s.Sites[i].Name)))
+		}
+	}
 	return p
 }
 

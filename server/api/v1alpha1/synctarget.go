@@ -228,6 +228,9 @@ type SyncTargetStatus struct {
 	// them first, at most 10.
 	// +optional
 	Moves []MoveUnderWay `json:"moves,omitempty"`
+	// MovesTotal is how many there are of them, named or not.
+	// +optional
+	MovesTotal int32 `json:"movesTotal,omitempty"`
 	// Drain is what is left on a target that workloads have to leave, absent for others.
 	// +optional
 	Drain *SyncTargetDrain `json:"drain,omitempty"`
