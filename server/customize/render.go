@@ -29,8 +29,8 @@ type Origin struct {
 	// Sync is the annotation skerry.dev/sync of the deciding policy. Empty leaves the one that the
 	// object has from a parent.
 	Sync string
-	// Division is how the replicas of a workload are shared out among its targets, nil where each has
-	// all of them, and for what has none.
+	// Division is how the replicas of a workload, or what an autoscaler may have of them, are shared out among
+	// its targets, nil where each has all of them, and for what has none.
 	Division *placement.Division
 	// RunsOnce says of workloads that they must not run twice, because their Placement breaks first.
 	RunsOnce bool
@@ -65,7 +65,11 @@ func Render(obj map[string]any, o Origin) ([]byte, error) {
 	if _, workload := podPaths[group+"/"+kind]; workload && o.RunsOnce {
 		fields.Map(meta, "annotations")[lease.AnnotationRunsOnce] = "true"
 	}
-	if o.Division != nil {
+	switch {
+	case o.Division == nil:
+	case group == "autoscaling":
+		divideScale(out, o.Division)
+	default:
 		divide(out, o.Division)
 	}
 	givePods(out, group+"/"+kind, o.PodAPI)
@@ -103,6 +107,18 @@ func divide(o map[string]any, d *placement.Division) {
 		replicas = int64(1)
 	}
 	fields.Map(o, "metadata", "annotations")[v1alpha1.AnnotationShares] = Shares(d, Number(replicas))
+}
+
+// divideScale says of an autoscaler between which replicas each target has what it scales.
+func divideScale(o map[string]any, d *placement.Division) {
+	spec := fields.Map(o, "spec")
+	least, has := spec["minReplicas"]
+	if !has {
+		least = int64(1)
+	}
+	if text, err := json.Marshal(d.Scales(Number(least), Number(spec["maxReplicas"]))); err == nil {
+		fields.Map(o, "metadata", "annotations")[v1alpha1.AnnotationScales] = string(text)
+	}
 }
 
 // Shares is the annotation that divides replicas, empty where each target has all.
@@ -196,6 +212,7 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	delete(annotations, v1alpha1.AnnotationPodAPIUsed)
 	delete(annotations, v1alpha1.AnnotationCustomizedBy)
 	delete(annotations, v1alpha1.AnnotationShares)
+	delete(annotations, v1alpha1.AnnotationScales)
 	delete(annotations, v1alpha1.AnnotationImport) // a relay would give the object that UID
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	if _, fromParent := annotations[v1alpha1.AnnotationOrigin]; !fromParent {

@@ -66,6 +66,44 @@ func (c *center) arrives(target string, k store.Key) {
 	}
 }
 
+// TestAnAutoscalerIsDivided as what it scales is: what it may have in the space, it may have at all sites together.
+func TestAnAutoscalerIsDivided(t *testing.T) {
+	c := shop(t)
+	c.divided(1, nil, "a", "b")
+	c.namespace("app", nil)
+	web := c.replicas("web", 4)
+	scaler := func(most int64) store.Key {
+		k := key("autoscaling", "horizontalpodautoscalers", "web")
+		m := map[string]any{"name": "web", "namespace": "app", "labels": map[string]any{"app": "web"}, "generation": most,
+			"annotations": map[string]any{v1alpha1.AnnotationScales: "a user's"}}
+		of := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+		c.put(k, obj("autoscaling/v2", "HorizontalPodAutoscaler", m, "spec", map[string]any{"minReplicas": int64(2),
+			"maxReplicas": most, "scaleTargetRef": of}))
+		return k
+	}
+	hpa := scaler(9)
+	scales := func(target string) string {
+		if !c.has(target, hpa) {
+			return ""
+		}
+		body, _, err := c.d.Feed(target).Body(c.t.Context(), hpa)
+		var o map[string]any
+		if err != nil || json.Unmarshal(body, &o) != nil {
+			return ""
+		}
+		return fields.Clone(o, "metadata", "annotations", v1alpha1.AnnotationScales) +
+			fields.Clone(o, "metadata", "annotations", v1alpha1.AnnotationShares)
+	}
+	for _, want := range []string{`{"a":[1,5],"b":[1,4]}`, `{"a":[1,2],"b":[1,1]}`} {
+		c.eventually(want, func() bool { return scales("a") == want && scales("b") == want })
+		hpa = scaler(3)
+	}
+	c.arrives("a", web)
+	c.arrives("b", web)
+	c.placement("p", 2, nil, map[string]any{"targets": map[string]any{"names": []any{"a", "b"}}})
+	c.eventually("each has all of it", func() bool { return c.has("a", hpa) && scales("a") == "" && scales("b") == "" })
+}
+
 // Replicas are shared out among the targets of a Placement; the shares follow the replicas, the
 // targets and their weights, and a restart sends nothing.
 func TestReplicasAreDivided(t *testing.T) {

@@ -101,6 +101,20 @@ func (d *Division) Shares(n int64) map[string]int64 {
 	return out
 }
 
+// Scales are, by target, the least and the most replicas that an autoscaler may have there, of one that may have so
+// many of what is divided. Both are divided as replicas are; no target has less than one, where it may not have none.
+func (d *Division) Scales(least, most int64) map[string][2]int64 {
+	out, floor := map[string][2]int64{}, min(1, max(0, least))
+	lower, upper := d.Shares(least), d.Shares(most)
+	for _, weights := range [][]Weight{d.Is, d.Was} {
+		for _, w := range weights {
+			upTo := max(1, upper[w.Target])
+			out[w.Target] = [2]int64{min(max(floor, lower[w.Target]), upTo), upTo}
+		}
+	}
+	return out
+}
+
 // Basis is a v1alpha1.Division, compiled. The zero value weighs all targets alike.
 type Basis struct {
 	allocatable bool

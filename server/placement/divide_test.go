@@ -114,6 +114,28 @@ func drawWeights(t *rapid.T) []Weight {
 }
 
 // The start that Divide makes at once takes nothing from anybody, and the sum is right.
+// TestScalesOfAnAutoscaler: what it may have at all targets together is what it may have, but that each has one.
+func TestScalesOfAnAutoscaler(t *testing.T) {
+	three := []Weight{{"a", 2}, {"b", 1}, {"c", 1}}
+	for name, c := range map[string]struct {
+		least, most int64
+		is, was     []Weight
+		want        string
+	}{
+		"by weight":               {4, 12, three, nil, "map[a:[2 6] b:[1 3] c:[1 3]]"},
+		"fewer than targets":      {1, 2, three, nil, "map[a:[1 1] b:[1 1] c:[1 1]]"},
+		"none is allowed":         {0, 4, three, nil, "map[a:[0 2] b:[0 1] c:[0 1]]"},
+		"one of weight 0":         {2, 8, []Weight{{"a", 1}, {"b", 0}}, nil, "map[a:[2 8] b:[1 1]]"},
+		"while it moves":          {2, 8, []Weight{{"a", 1}, {"b", 1}}, []Weight{{"a", 1}, {"c", 3}}, "map[a:[1 4] b:[1 4] c:[1 6]]"},
+		"the least is all":        {8, 8, three, nil, "map[a:[4 4] b:[2 2] c:[2 2]]"},
+		"what nobody can mean so": {9, 3, three, nil, "map[a:[1 1] b:[1 1] c:[1 1]]"},
+	} {
+		if got := fmt.Sprint(NewDivision(c.is, c.was).Scales(c.least, c.most)); got != c.want {
+			t.Errorf("%s: %s, want %s", name, got, c.want)
+		}
+	}
+}
+
 func TestDivideGivesOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, weights := rapid.Int64Range(0, 500).Draw(t, "n"), drawWeights(t)

@@ -74,6 +74,11 @@ func HasReplicas(group, resource string) bool {
 	return false
 }
 
+// Autoscales reports whether objects of a resource say between which replicas a workload is scaled.
+func Autoscales(group, resource string) bool {
+	return group == "autoscaling" && resource == "horizontalpodautoscalers"
+}
+
 func replicasOf(k store.Key, spec map[string]any) int64 {
 	switch {
 	case HasReplicas(k.Group, k.Resource):

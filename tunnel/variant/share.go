@@ -15,12 +15,16 @@ const SharesAnnotation = "skerry.dev/shares"
 // maxShares bounds the targets that a base names.
 const maxShares = 10_000
 
-// Share gives a target its share of the replicas of a base, none where the base does not name it. Of
-// several names of the target, the first that the base has counts: after a rename, bases of before have
-// the old one. It reports false, and returns the base as it is, where the replicas are not divided. The result does
-// not tell the shares of others.
+// ScalesAnnotation stands on the base of an autoscaler whose bounds are divided: the least and the most replicas at
+// each target, by its name.
+const ScalesAnnotation = "skerry.dev/scales"
+
+// Share gives a target its share of the replicas of a base, none where the base does not name it; of an autoscaler
+// the replicas that it may have there, one where the base does not name it. Of several names of the target, the
+// first that the base has counts: after a rename, bases of before have the old one. It reports false, and returns
+// the base as it is, where the replicas are not divided. The result does not tell the shares of others.
 func Share(base []byte, names ...string) ([]byte, bool, error) {
-	if !bytes.Contains(base, []byte(SharesAnnotation)) {
+	if !bytes.Contains(base, []byte(SharesAnnotation)) && !bytes.Contains(base, []byte(ScalesAnnotation)) {
 		return base, false, nil
 	}
 	decoded, err := decode(base)
@@ -30,29 +34,48 @@ func Share(base []byte, names ...string) ([]byte, bool, error) {
 	}
 	meta, _ := doc["metadata"].(map[string]any)
 	notes, _ := meta["annotations"].(map[string]any)
-	text, divided := notes[SharesAnnotation].(string)
-	if !divided {
+	spec, _ := doc["spec"].(map[string]any)
+	replicas, divided, err := shareOf[uint32](notes, SharesAnnotation, names)
+	scale, scaled, errScale := shareOf[[2]uint32](notes, ScalesAnnotation, names)
+	switch {
+	case cmp.Or(err, errScale) != nil:
+		return base, false, cmp.Or(err, errScale)
+	case !divided && !scaled:
 		return base, false, nil
+	case spec == nil:
+		return base, false, errors.New("an annotation divides the replicas of an object without spec")
 	}
-	var shares map[string]uint32
+	if divided {
+		spec["replicas"] = json.Number(fmt.Sprint(replicas))
+	}
+	if scaled {
+		if scale[1] == 0 { // it is not named
+			scale = [2]uint32{1, 1}
+		}
+		spec["minReplicas"], spec["maxReplicas"] = json.Number(fmt.Sprint(scale[0])), json.Number(fmt.Sprint(scale[1]))
+	}
+	return encode(doc), true, nil
+}
+
+// shareOf takes an annotation off that says what each target has, and returns what one has that goes by these
+// names: the zero value where it is not named. It reports false where there is no such annotation.
+func shareOf[T any](notes map[string]any, annotation string, names []string) (share T, divided bool, err error) {
+	text, divided := notes[annotation].(string)
+	if !divided {
+		return share, false, nil
+	}
+	var shares map[string]T
 	if err := json.Unmarshal([]byte(text), &shares); err != nil {
-		return base, false, fmt.Errorf("decode annotation %s: %w", SharesAnnotation, err)
+		return share, false, fmt.Errorf("decode annotation %s: %w", annotation, err)
 	}
 	if len(shares) > maxShares {
-		return base, false, fmt.Errorf("annotation %s names %d targets, at most %d", SharesAnnotation, len(shares), maxShares)
+		return share, false, fmt.Errorf("annotation %s names %d targets, at most %d", annotation, len(shares), maxShares)
 	}
-	spec, ok := doc["spec"].(map[string]any)
-	if !ok {
-		return base, false, fmt.Errorf("annotation %s stands on an object without spec", SharesAnnotation)
-	}
-	delete(notes, SharesAnnotation)
-	share := uint32(0)
+	delete(notes, annotation)
 	for _, name := range names {
-		if n, ok := shares[name]; ok {
-			share = n
-			break
+		if is, named := shares[name]; named {
+			return is, true, nil
 		}
 	}
-	spec["replicas"] = json.Number(fmt.Sprint(share))
-	return encode(doc), true, nil
+	return share, true, nil
 }

@@ -17,7 +17,16 @@ func TestShare(t *testing.T) {
 	if out, divided, err := Share([]byte(plain), "paris"); err != nil || divided || string(out) != plain {
 		t.Errorf("what is not divided became %s (%t, %v)", out, divided, err)
 	}
+	const scaled = `{"metadata":{"annotations":{"skerry.dev/scales":"{\"oslo\":[0,1],\"paris\":[2,5]}"}},"spec":{"maxReplicas":6}}`
+	for name, want := range map[string]string{"paris": `"maxReplicas":5,"minReplicas":2`, "oslo": `"maxReplicas":1,"minReplicas":0`,
+		"nyc": `"maxReplicas":1,"minReplicas":1`} {
+		out, divided, err := Share([]byte(scaled), "former", name)
+		if want := `{"metadata":{"annotations":{}},"spec":{` + want + `}}`; err != nil || !divided || string(out) != want {
+			t.Errorf("an autoscaler at %s is %s (%t, %v), want %s", name, out, divided, err, want)
+		}
+	}
 	for _, bad := range []string{
+		`{"metadata":{"annotations":{"skerry.dev/scales":"{\"paris\":3}"}},"spec":{}}`,
 		`{"metadata":{"annotations":{"skerry.dev/shares":"{\"paris\":-1}"}},"spec":{}}`,
 		`{"metadata":{"annotations":{"skerry.dev/shares":"{\"paris\":4294967296}"}},"spec":{}}`,
 		`{"metadata":{"annotations":{"skerry.dev/shares":"x"}},"spec":{}}`,

@@ -26,6 +26,10 @@ const (
 	// is not in it has none.
 	AnnotationShares = "skerry.dev/shares"
 
+	// AnnotationScales stands on what targets are sent of a HorizontalPodAutoscaler whose bounds are divided:
+	// the least and the most replicas at each, as a JSON object of pairs by the name of the SyncTarget.
+	AnnotationScales = "skerry.dev/scales"
+
 	// AnnotationReach on a Service is its Reach. On a Namespace it is that of the Services in it which say
 	// nothing.
 	AnnotationReach = "skerry.dev/reach"
