@@ -18,6 +18,11 @@ func badConstraints(t *testing.T, c *center) {
 		"spec.targets.kubernetesVersion":    {"kubernetesVersion": "1.30"},
 		"raise count or lower":              {"count": int64(1), "spread": []any{map[string]any{"by": "a", "minGroups": int64(2)}}},
 		"one of minGroups and maxSkew":      {"spread": []any{map[string]any{"by": "a"}}},
+		"maxSkew in body should be greater": {"spread": []any{map[string]any{"by": "a", "maxSkew": int64(0)}}},
+		"antiAffinity has the same term": {"affinity": []any{map[string]any{"placements": []any{"db"}}},
+			"antiAffinity": []any{map[string]any{"placements": []any{"db"}}}},
+		"all targets have weight 0": {"replicas": "Divided", "division": map[string]any{"weights": []any{
+			map[string]any{"selector": map[string]any{}, "weight": int64(0)}}}},
 		"write the key of a label":          {"spread": []any{map[string]any{"by": "zo ne", "maxSkew": int64(1)}}},
 		"tolerationSeconds needs":           {"tolerations": []any{map[string]any{"key": "a", "tolerationSeconds": int64(1)}}},
 		"without a key":                     {"tolerations": []any{map[string]any{"value": "a"}}},

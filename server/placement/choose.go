@@ -67,6 +67,7 @@ type candidate struct {
 	filter Filter
 	detail string
 	score  int64
+	group  int // see Constraints.group
 	chosen bool
 	used   bool // in use before
 }
@@ -84,7 +85,8 @@ func (c *candidate) verdict() Verdict {
 
 // Choose picks targets for a wish: it filters, scores and chooses. What is in current and still
 // fits is kept, also when it is disconnected or gets nothing new; the rest is filled with targets
-// that pass every filter: connected ones first, then those with the highest score, then those that
+// that pass every filter: connected ones first, then those of the first group, then those with the highest
+// score, then those that
 // refuse the Pods of the fewest workloads, then those with the fewest objects, then by name.
 func Choose(w Wish, world World, current []string) Choice {
 	c, _ := choose(w, world, current)
@@ -334,7 +336,7 @@ func (e *evaluation) candidates() []candidate {
 		all = append(all, candidate{target: t})
 		c := &all[len(all)-1]
 		if e.judge(c); c.answer != fails {
-			c.score = e.wish.Constraints.score(t)
+			c.score, c.group = e.wish.Constraints.score(t), e.wish.Constraints.group(t)
 		}
 	}
 	return all

@@ -28,6 +28,20 @@ type Constraints struct {
 	antiAffinity []Affinity
 	spread       []v1alpha1.Spread
 	preferences  []preference
+	groups       []labels.Selector
+}
+
+// group is the number of the first group that has a target, and that of all groups for one in none.
+func (c *Constraints) group(t *Target) int {
+	if c == nil {
+		return 0
+	}
+	for i, s := range c.groups {
+		if s.Matches(t.Labels) {
+			return i
+		}
+	}
+	return len(c.groups)
 }
 
 // Avoids are the terms of antiAffinity, see Neighbour.
@@ -77,6 +91,14 @@ func compileTargets(at *field.Path, t v1alpha1.TargetClause) (w Wish, wrong fiel
 	}
 	c := &Constraints{text: string(text), properties: t.Properties, tolerations: t.Tolerations, spread: t.Spread}
 	w.Constraints = c
+	for i := range t.Groups {
+		s, err := metav1.LabelSelectorAsSelector(&t.Groups[i].Selector)
+		if err != nil {
+			wrong = append(wrong, field.Invalid(at.Child("groups").Index(i).Child("selector"), "", err.Error()))
+			continue
+		}
+		w.Selectors, c.groups = append(w.Selectors, s), append(c.groups, s)
+	}
 	wrong = append(wrong, c.compileFilters(at, t)...)
 	wrong = append(wrong, c.compileRelations(at, t)...)
 	return w, append(wrong, contradictions(at, t)...)

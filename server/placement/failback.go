@@ -42,8 +42,8 @@ func (w *Wish) failback(world World, current, chosen []string, leaves map[string
 	}
 	slices.SortStableFunc(others, func(a, b *candidate) int { return cmp.Compare(b.score, a.score) })
 	for _, c := range others {
-		name := c.target.Name
-		if c.score <= worst.score || !c.target.Connected || c.target.Empty || leaves[name] != "" || full[name] != (Shortage{}) {
+		name, fits := c.target.Name, c.score > worst.score && full[c.target.Name] == (Shortage{})
+		if !fits || !c.target.Connected || c.target.Empty || leaves[name] != "" {
 			continue
 		}
 		if at := c.target.BackSince.Add(w.Failback); at.After(now) {

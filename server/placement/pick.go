@@ -34,7 +34,7 @@ func split(all []candidate, current []string) (staying, fresh []*candidate) {
 // takes, it takes again when that is what is in use: a target that a spread turns away may be one
 // that takes nothing new, and without it the spreads may have room for fewer.
 func (w *Wish) pick(staying, fresh []*candidate) (picked []*candidate, quotas []*quota) {
-	picked, quotas = w.take(staying, fresh)
+	picked, quotas = w.take(w.lastGroupLast(staying), fresh)
 	for _, c := range picked {
 		c.chosen = true
 	}
@@ -60,6 +60,16 @@ func (w *Wish) pick(staying, fresh []*candidate) (picked []*candidate, quotas []
 		}
 	}
 	return picked, quotas
+}
+
+// lastGroupLast orders what is in use by group, where there is more than is wished: the first are kept.
+func (w *Wish) lastGroupLast(staying []*candidate) []*candidate {
+	if w.Constraints == nil || len(w.Constraints.groups) == 0 || w.Count == 0 || len(staying) <= w.Count {
+		return staying
+	}
+	staying = slices.Clone(staying)
+	slices.SortStableFunc(staying, func(a, b *candidate) int { return a.group - b.group })
+	return staying
 }
 
 // others returns who could come beside those that are chosen, the best first.

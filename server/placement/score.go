@@ -39,7 +39,7 @@ func (f *Facts) freeShare(name corev1.ResourceName) int64 {
 }
 
 // better orders targets that pass all filters: the connected before the others, those with sites before
-// relays without one, then by score, by how few workloads have Pods that they refuse, by how few objects
+// relays without one, then by group, by score, by how few workloads have Pods that they refuse, by how few objects
 // they have, and by name.
 func better(a, b *candidate) bool {
 	switch {
@@ -47,6 +47,8 @@ func better(a, b *candidate) bool {
 		return a.target.Connected
 	case a.target.Empty != b.target.Empty:
 		return b.target.Empty
+	case a.group != b.group:
+		return a.group < b.group
 	case a.score != b.score:
 		return a.score > b.score
 	case a.target.Refuses.Workloads != b.target.Refuses.Workloads:

@@ -140,7 +140,7 @@ type ObjectClause struct {
 // a target is chosen that passes every filter: kubernetesVersion, properties, requiresAPIs, cel,
 // the taints, affinity and antiAffinity.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.selectors) || has(self.names) || (has(self.count) && self.count == 0)",message="one of selectors and names is needed; to select every target write selectors: [{}], to select none count: 0"
+// +kubebuilder:validation:XValidation:rule="has(self.selectors) || has(self.names) || has(self.groups) || (has(self.count) && self.count == 0)",message="one of selectors and names is needed; to select every target write selectors: [{}], to select none count: 0"
 // +kubebuilder:validation:XValidation:rule="!has(self.count) || self.count == 0 || !has(self.spread) || self.spread.all(s, !has(s.minGroups) || s.minGroups <= self.count)",message="count targets cannot be in more than count groups: raise count or lower spread.minGroups"
 // +kubebuilder:validation:XValidation:rule="!has(self.division) || (has(self.replicas) && self.replicas == 'Divided')",message="division needs replicas: Divided"
 type TargetClause struct {
@@ -152,6 +152,13 @@ type TargetClause struct {
 	// +optional
 	// +kubebuilder:validation:MaxItems=256
 	Names []string `json:"names,omitempty"`
+	// Groups select targets, too, and say in which order they are taken where count limits them: those of
+	// the first group that have a session and room, then those of the next. The first group that matches a
+	// target is its own; what names and selectors alone select comes last. What is placed does not move to
+	// an earlier group; when count is lowered, what is in the last group goes first.
+	// +optional
+	// +kubebuilder:validation:MaxItems=16
+	Groups []TargetGroup `json:"groups,omitempty"`
 	// Count limits how many are chosen; null means all. 0 means none: what runs is removed.
 	// +optional
 	// +kubebuilder:validation:Minimum=0

@@ -61,6 +61,12 @@ type TargetPreference struct {
 	FreeCapacity string `json:"freeCapacity,omitempty"`
 }
 
+// TargetGroup is a group of targets.
+type TargetGroup struct {
+	// Selector over the labels of SyncTargets. An empty one matches all.
+	Selector metav1.LabelSelector `json:"selector"`
+}
+
 // PropertyRequirement is a requirement on a property of a target. Properties are the
 // ClusterProperties of about.k8s.io that the target's cluster has, see SyncTarget.status.properties.
 //

@@ -58,9 +58,13 @@ func wishedTargets(a admission.Attributes, obj runtime.Object) (names []string, 
 	}
 	listed, _, _ := unstructured.NestedStringSlice(of.Object, "spec", "targets", "names")
 	all, _, _ := unstructured.NestedSlice(of.Object, "spec", "targets", "selectors")
-	for _, v := range all {
+	groups, _, _ := unstructured.NestedSlice(of.Object, "spec", "targets", "groups")
+	for _, v := range append(all, groups...) {
 		var one metav1.LabelSelector
 		text, _ := v.(map[string]any)
+		if group, is := text["selector"].(map[string]any); is {
+			text = group
+		}
 		if runtime.DefaultUnstructuredConverter.FromUnstructured(text, &one) != nil {
 			continue // validation refuses it
 		}

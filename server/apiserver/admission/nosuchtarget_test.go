@@ -42,6 +42,9 @@ func TestANameWithoutATargetIsWarnedOf(t *testing.T) {
 		o.(*unstructured.Unstructured).Object["spec"] = map[string]any{"targets": map[string]any{"selectors": all}}
 		return o
 	}
+	grouped := object("")
+	grouped.(*unstructured.Unstructured).Object["spec"] = map[string]any{"targets": map[string]any{"groups": []any{
+		map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"tier": "own"}}}}}}
 	group := v1alpha1.GroupVersion
 	deployments := schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}
 	for _, c := range []struct {
@@ -58,6 +61,7 @@ func TestANameWithoutATargetIsWarnedOf(t *testing.T) {
 		{group.WithResource("placements"), object("", "b"), object("", "b"), nil},
 		{group.WithResource("placements"), selecting("gold"), nil, []string{"shop: {tier=gold}"}},
 		{group.WithResource("placements"), selecting("gold"), selecting("gold"), nil},
+		{group.WithResource("placements"), grouped, nil, []string{"shop: {tier=own}"}},
 		{group.WithResource("placements"), selecting("gold", "iron"), selecting("gold"), []string{
 			"shop: {tier=gold} {tier=iron}"}},
 	} {
