@@ -4,18 +4,20 @@ import (
 	"encoding/json"
 	"testing"
 
+	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
 
 // moverOf is a Deployment that copies the claim data-db-0 of the StatefulSet db.
-func moverOf(t *testing.T, makes bool) store.Entry {
+func moverOf(t *testing.T, makes bool, until string) store.Entry {
 	text, err := json.Marshal(store.MoverClaim{Name: "data-db-0", Set: "db", Labels: map[string]string{"app": "db"},
 		Spec: json.RawMessage(`{"accessModes":["ReadWriteOnce"]}`), Make: makes, Of: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return live("apps", "deployments", "apps/v1", "Deployment", "app", "mover", map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{store.AnnotationMoverClaim: string(text)}},
+		"metadata": map[string]any{"annotations": map[string]any{store.AnnotationMoverClaim: string(text),
+			target.AnnotationKeepUntil: until}},
 	})
 }
 
@@ -23,11 +25,13 @@ func (s *site) hasClaim() bool {
 	return s.api.Object("", "persistentvolumeclaims", "app", "data-db-0") != nil
 }
 
+func (s *site) lacksMover() bool { return s.api.Object("apps", "deployments", "app", "mover") == nil }
+
 // A claim comes with the Deployment that copies into it, before its StatefulSet, and stays when that has come.
 func TestAClaimComesBeforeItsStatefulSet(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s := newSite(t)
-		mover := moverOf(t, true)
+		mover := moverOf(t, true, "")
 		s.desire(namespace("app"), mover)
 		s.settled()
 		if !s.hasClaim() || s.mark() == nil {
@@ -36,7 +40,7 @@ func TestAClaimComesBeforeItsStatefulSet(t *testing.T) {
 		s.desire(setIn("app"))
 		s.settled()
 		s.desire(gone(mover))
-		eventually(t, "the Deployment is gone", func() bool { return s.api.Object("apps", "deployments", "app", "mover") == nil })
+		eventually(t, "the Deployment is gone", s.lacksMover)
 		s.settled()
 		if !s.hasClaim() {
 			t.Error("the claim of a StatefulSet that is there is gone")
@@ -48,7 +52,7 @@ func TestAClaimComesBeforeItsStatefulSet(t *testing.T) {
 func TestAClaimGoesWithTheLastThatNeedsIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {
 		s, _ := keptClaim(t)
-		mover := moverOf(t, false)
+		mover := moverOf(t, false, "")
 		s.desire(mover)
 		s.settled()
 		s.desire(gone(setIn("app")))
@@ -58,6 +62,15 @@ func TestAClaimGoesWithTheLastThatNeedsIt(t *testing.T) {
 			t.Fatal("it went with its StatefulSet")
 		}
 		s.desire(gone(mover))
+		eventually(t, "the first mover is gone", s.lacksMover)
+		s.settled()
+		if !s.hasClaim() {
+			t.Fatal("it went with who copies it")
+		}
+		mover = moverOf(t, false, "2026-11-29T12:00:00Z")
+		s.desire(mover)
+		s.settled()
+		s.desire(gone(mover))
 		eventually(t, "it is gone", func() bool { return !s.hasClaim() })
 
 		foreign := labelled(map[string]any{"app": "db"})
@@ -65,7 +78,7 @@ func TestAClaimGoesWithTheLastThatNeedsIt(t *testing.T) {
 		s.desire(mover)
 		s.settled()
 		s.desire(gone(mover))
-		eventually(t, "the Deployment is gone", func() bool { return s.api.Object("apps", "deployments", "app", "mover") == nil })
+		eventually(t, "the Deployment is gone", s.lacksMover)
 		s.settled()
 		if !s.hasClaim() {
 			t.Error("a claim that is not of the space is deleted")

@@ -67,8 +67,9 @@ func dropMoverClaim(ctx context.Context, a *Applier, c *target.Client, e store.E
 		return nil
 	}
 	claim, is, err := moverClaim(e.Key, was.Metadata.Annotations)
-	if err != nil || !is || a.Relay {
-		return nil // what cannot be read was never made
+	kept := was.Metadata.Annotations[target.AnnotationKeepUntil] != ""
+	if err != nil || !is || a.Relay || !claim.Make && !kept {
+		return nil // what cannot be read was never made, and what is being copied stays
 	}
 	set := e.Key
 	set.Resource, set.Name = "statefulsets", claim.Set

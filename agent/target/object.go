@@ -35,6 +35,8 @@ const (
 	// AnnotationMoverClaim stands on a Deployment that copies the volume of a claim which templates make: a
 	// store.MoverClaim as JSON.
 	AnnotationMoverClaim = store.AnnotationMoverClaim
+	// AnnotationKeepUntil stands on such a Deployment once it only keeps the volume that was left, until that time.
+	AnnotationKeepUntil = "skerry.dev/keep-until"
 	// AnnotationReach on a Service, as ReachSpace, has its name answer wherever its space runs Pods.
 	AnnotationReach = "skerry.dev/reach"
 	// LabelLedAway is a label that no Pod has. A Service whose callers are led to another site selects by it, too.

@@ -128,6 +128,17 @@ func (r Record) Beside() (out []TargetID) {
 	return out
 }
 
+// Copying returns the targets that were left, and whose volumes are being copied.
+func (r Record) Copying() []TargetID {
+	var out []TargetID
+	for _, p := range r.Places {
+		if p.Copying {
+			out = append(out, p.Target)
+		}
+	}
+	return out
+}
+
 // Soles returns the targets of Here that have what must exist once.
 func (r Record) Soles() []TargetID {
 	var out []TargetID

@@ -31,7 +31,7 @@ func ReadTarget(obj map[string]any) placement.Target {
 	}
 	cordoned, _ := fields.Map(obj, "spec")["unschedulable"].(bool)
 	t.Unschedulable = cordoned || fields.Clone(meta, "deletionTimestamp") != ""
-	if t.Relay, _ = fields.Map(obj, "status")["relay"].(bool); t.Relay {
+	if relay, _ := fields.Map(obj, "status")["relay"].(bool); relay {
 		t.Empty = customize.Number(fields.Map(obj, "status", "below")["targets"]) == 0
 	}
 	_, t.Held = fields.Map(meta, "annotations")[v1alpha1.AnnotationHoldReleases]

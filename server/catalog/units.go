@@ -37,6 +37,7 @@ type Stored struct {
 	On, sole *Set // sole is where what must exist once is, nil where the record does not say
 	held     bool // what must exist once has left a target, and is not known to be gone there
 	beside   *Set // see binding.Record.Beside
+	copying  *Set // targets that were left, whose volumes are being copied: claims stay there
 }
 
 // Unit is a unit with its Binding, if it has one. Objects have it as their stamp.
@@ -146,7 +147,7 @@ func (r *records) placeOf(o *Object) Stored {
 
 // SameAs reports whether two records have their objects at the same places.
 func (at Stored) SameAs(o Stored) bool {
-	return at.On == o.On && at.sole == o.sole && at.held == o.held && at.beside == o.beside
+	return at.On == o.On && at.sole == o.sole && at.held == o.held && at.beside == o.beside && at.copying == o.copying
 }
 
 // Names are the targets of a record, without those of which another SyncTarget has the name now.
@@ -165,9 +166,9 @@ func (c *Catalog) Names(ids []binding.TargetID) (out []string) {
 func (c *Catalog) Follow(at *Stored, r binding.Record) bool {
 	on, sole := c.Sets.Of(c.Names(r.Here())), c.Sets.Of(c.Names(r.Soles()))
 	held := slices.ContainsFunc(r.Places, func(p binding.Place) bool { return p.Off && p.Sole })
-	beside := c.Sets.Of(c.Names(r.Beside()))
-	changed := on != at.On || sole != at.sole || held != at.held || beside != at.beside
-	at.On, at.sole, at.held, at.beside = on, sole, held, beside
+	beside, copying := c.Sets.Of(c.Names(r.Beside())), c.Sets.Of(c.Names(r.Copying()))
+	changed := on != at.On || sole != at.sole || held != at.held || beside != at.beside || copying != at.copying
+	at.On, at.sole, at.held, at.beside, at.copying = on, sole, held, beside, copying
 	return changed
 }
 

@@ -183,7 +183,7 @@ func (d *Delivery) want(l *look, wish binding.Wish, wanted []string, gone []stri
 		if t == nil || t.UID != is.UID {
 			continue
 		}
-		if t.Relay {
+		if t.Relay() {
 			l.moves.relays = append(l.moves.relays, id)
 		}
 		known := binding.Target{ID: id, Away: !t.Connected, Try: connected(l.record, id, t, try(t)), Fence: d.fenceOf(l, t)}
@@ -259,7 +259,7 @@ func (d *Delivery) ask(l *look) {
 	slices.SortFunc(l.asked, byKey) // so that it is the same object each time that is named as missing
 	l.volumes, l.notReady = map[binding.TargetID][]string{}, map[binding.TargetID]string{}
 	l.unseen, l.present = map[binding.TargetID]string{}, map[binding.TargetID]string{}
-	l.eased = map[binding.TargetID]easing{}
+	l.eased, l.moves.has = map[binding.TargetID]easing{}, map[binding.TargetID][]store.Key{}
 	l.refused, l.begun = map[binding.TargetID]bool{}, map[binding.TargetID][]store.Key{}
 	for i := range l.facts.Targets {
 		t := l.facts.Targets[i].ID
@@ -277,6 +277,7 @@ func (d *Delivery) ask(l *look) {
 			}
 			if reported && q.volume && p.HasVolume && !d.catalog.Discards(name) && !l.leavesVolumes(t) {
 				l.volumes[t] = append(l.volumes[t], q.text())
+				l.moves.has[t] = append(l.moves.has[t], q.key)
 			}
 			begun := !reported || p.Begun // what is silent may have begun
 			if q.ends && begun && q.unsent == "" && !l.lacks(t, q) && l.mayRunAt(t) && !d.catalog.Discards(name) {

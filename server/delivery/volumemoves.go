@@ -13,6 +13,7 @@ import (
 	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/volumes"
+	"skerry.dev/skerry/store"
 )
 
 // A unit with volumes moves by a copy of what they hold, where that is wished. The record says that its old
@@ -34,6 +35,7 @@ type Volumes interface {
 type volumeMove struct {
 	wished bool // what they hold is to move
 	claims []claimAt
+	has    map[binding.TargetID][]store.Key // what of them has a volume at a target
 	relays []binding.TargetID
 	// move is what is to be copied, nil for nothing, and state how far that is. why says why nothing is copied
 	// although that is wished.
@@ -85,7 +87,7 @@ func (v *volumeMove) wayOut() string {
 // held.
 func (m *volumeMoves) ask(l *look) {
 	v, f := &l.moves, &l.facts
-	if !v.wished || f.Wish != binding.Somewhere || len(f.Wanted) != 1 || len(l.record.Places) != 1 ||
+	if !v.wished || f.Suspended || f.Wish != binding.Somewhere || len(f.Wanted) != 1 || len(l.record.Places) != 1 ||
 		l.of.Cohort != 0 {
 		return
 	}
@@ -94,14 +96,11 @@ func (m *volumeMoves) ask(l *look) {
 	if v.from == v.to || at.Off && !at.Copying {
 		return
 	}
-	has := slices.Clone(l.volumes[v.from])
+	has := slices.Clone(v.has[v.from])
 	for _, c := range v.claims {
 		if c.Templates && at.Off { // it is not there any more, and what its templates have made is
-			has = append(has, c.text())
+			has = append(has, c.key)
 		}
-	}
-	if at.Copying && len(v.claims) == 0 {
-		v.state.Copied = binding.CopiedWhole // they were deleted: there is nothing to copy
 	}
 	switch {
 	case len(has) == 0, len(l.begun[v.from]) > 0:
@@ -112,18 +111,19 @@ func (m *volumeMoves) ask(l *look) {
 	}
 	move := &volumes.Move{Space: l.space, Unit: l.of.Unit, From: l.names[v.from], FromUID: m.uidOf(v.from),
 		To: l.names[v.to], ToUID: m.uidOf(v.to)}
-	for _, text := range has {
-		i := slices.IndexFunc(v.claims, func(c claimAt) bool { return c.text() == text })
-		switch {
-		case i < 0:
-			v.why = text + " is not known well enough"
-			return
-		case v.claims[i].User.Name == "":
-			v.why = text + " is mounted by nothing, so nobody knows who may read it"
+	for _, c := range v.claims {
+		if !slices.Contains(has, c.key) {
+			continue
+		}
+		if c.User.Name == "" {
+			v.why = c.text() + " is mounted by nothing, so nobody knows who may read it"
 			return
 		}
-		move.Claims = append(move.Claims, v.claims[i].Claim)
+		move.Claims = append(move.Claims, c.Claim)
 	}
+	slices.SortFunc(move.Claims, func(a, b volumes.Claim) int {
+		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
+	})
 	for _, t := range []binding.TargetID{v.from, v.to} {
 		i, known := slices.BinarySearchFunc(f.Targets, t, func(t binding.Target, id binding.TargetID) int {
 			return cmp.Compare(t.ID, id)
@@ -322,7 +322,7 @@ func (m *volumeMoves) tidy(ctx context.Context, o *catalog.Object) error {
 		return end()
 	case !b.Settled():
 		return again(moverLook)
-	case mover.Until.IsZero() && keeps > 0:
+	case mover.Until.IsZero():
 		if _, err := m.api.Patch(ctx, k, apiVersion, "", volumes.Keeper(now.Add(keeps))); err != nil {
 			return unlessGone(fmt.Errorf("end the mover of a volume: %w", err))
 		}

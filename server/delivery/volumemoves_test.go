@@ -201,6 +201,51 @@ func TestARestartInTheMiddleOfACopy(t *testing.T) {
 	})
 }
 
+// Between the two targets a volume stays, also when somebody takes the mover away that mounts it.
+func TestTheVolumeStaysWithoutItsMover(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		app, claim := c.movable()
+		from, _ := c.begins(claim)
+		c.becomes(binding.CopiedNearly, "")
+		c.eventually("the app is off a", func() bool { return !c.has("a", app) })
+		c.put(from, nil)
+		synctest.Wait()
+		if !c.has("a", claim) {
+			t.Fatal("the volume is gone")
+		}
+		c.gone("a", app)
+		c.eventually("the last round is wanted", func() bool { return c.copies.wanted().Left != 0 })
+	})
+}
+
+// Two claims of one name in two Namespaces are two.
+func TestClaimsOfOneName(t *testing.T) {
+	c := shop(t)
+	policy := func(target string) map[string]any {
+		return map[string]any{"targets": map[string]any{"names": []any{target}}, "move": map[string]any{"volumes": "Move"},
+			"objects": []any{map[string]any{"namespaces": []any{"app", "more"}}}}
+	}
+	c.placement("p", 1, nil, policy("a"))
+	app, claim := c.movable()
+	c.namespace("more", nil)
+	for _, k := range []store.Key{app, claim} {
+		o, _ := c.Get(t.Context(), k, "v1")
+		k.Namespace = "more"
+		m := meta(k.Name)
+		m["namespace"], m["uid"], m["generation"] = "more", "more-"+k.Name, 1
+		c.put(k, obj(o["apiVersion"].(string), o["kind"].(string), m, "spec", o["spec"]))
+		c.eventually("on a", func() bool { return c.has("a", k) })
+		c.report("a", k, func(p *placement.Progress) { p.HasVolume = k.Resource != "deployments" })
+	}
+	c.placement("p", 2, nil, policy("b"))
+	c.eventually("both are copied", func() bool {
+		m := c.copies.wanted()
+		return m != nil && len(m.Claims) == 2 && m.Claims[0].Namespace == "app" && m.Claims[1].Namespace == "more" &&
+			m.Claims[0].UID != m.Claims[1].UID && m.Claims[1].User.Namespace == "more"
+	})
+}
+
 // What cannot be copied stays, and says why.
 func TestWhatCannotBeCopiedStays(t *testing.T) {
 	c := shop(t)

@@ -19,8 +19,6 @@ type Target struct {
 	Connected bool
 	// Empty is a relay that has no site yet: what is placed there runs nowhere for now.
 	Empty bool
-	// Relay: it has targets of its own.
-	Relay bool
 	// Unschedulable targets, and those being deleted, get nothing new. Closed is why another target gets
 	// nothing new of the unit that is decided about, empty where it may.
 	Unschedulable bool

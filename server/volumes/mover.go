@@ -82,7 +82,7 @@ func Mover(
 	container := map[string]any{
 		"name": "mover", "image": image, "command": []any{Program, "volume", "pause"},
 		"resources":    map[string]any{"requests": map[string]any{"cpu": "10m", "memory": "32Mi"}},
-		"volumeMounts": []any{map[string]any{"name": "volume", "mountPath": Mount}},
+		"volumeMounts": []any{map[string]any{"name": "volume", "mountPath": Mount, "readOnly": side == SideFrom}},
 	}
 	pod := map[string]any{
 		"terminationGracePeriodSeconds": int64(2), "automountServiceAccountToken": false, "enableServiceLinks": false,

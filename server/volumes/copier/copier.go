@@ -46,7 +46,7 @@ func (c *Copier) Keep(ctx context.Context, unit binding.UnitID, m *volumes.Move,
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	now := c.moves[unit]
-	if now != nil && (m == nil || now.move.Pair() != m.Pair()) {
+	if now != nil && (m == nil || now.pair != m.Pair()) {
 		now.stop()
 		delete(c.moves, unit)
 		now = nil
@@ -55,7 +55,7 @@ func (c *Copier) Keep(ctx context.Context, unit binding.UnitID, m *volumes.Move,
 	case m == nil:
 	case now == nil:
 		ctx, stop := context.WithCancel(ctx)
-		now = &moving{c: c, move: *m, wake: wake, stop: stop, changed: make(chan struct{}, 1)}
+		now = &moving{c: c, move: *m, pair: m.Pair(), wake: wake, stop: stop, changed: make(chan struct{}, 1)}
 		c.moves[unit] = now
 		c.running.Go(func() { now.run(ctx) })
 	default:
@@ -68,7 +68,7 @@ func (c *Copier) State(m *volumes.Move) volumes.State {
 	c.mu.Lock()
 	now := c.moves[m.Unit]
 	c.mu.Unlock()
-	if now == nil || now.move.Pair() != m.Pair() {
+	if now == nil || now.pair != m.Pair() {
 		return volumes.State{}
 	}
 	return now.state(m.Left)

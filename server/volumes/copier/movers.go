@@ -3,8 +3,10 @@ package copier
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -12,6 +14,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/volumes"
+	"skerry.dev/skerry/store"
 )
 
 // look is how often it is looked whether a mover runs: its target reports that at once.
@@ -27,6 +30,9 @@ func (m *moving) movers(ctx context.Context, is *volumes.Move) ([]pods, error) {
 		return nil, fmt.Errorf("reach the space: %w", err)
 	}
 	if is.Claims, err = m.resolve(ctx, client, is); err != nil {
+		return nil, err
+	}
+	if err := whole(ctx, client, is); err != nil {
 		return nil, err
 	}
 	for {
@@ -46,6 +52,31 @@ func (m *moving) movers(ctx context.Context, is *volumes.Move) ([]pods, error) {
 		case <-time.After(look):
 		}
 	}
+}
+
+// whole makes sure that a last round leaves nothing out: what was copied before is copied again.
+func whole(ctx context.Context, client kubernetes.Interface, is *volumes.Move) error {
+	if is.Left == 0 {
+		return nil
+	}
+	list, err := client.AppsV1().Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
+		LabelSelector: "app.kubernetes.io/component=" + volumes.Component})
+	if err != nil {
+		return fmt.Errorf("list the movers: %w", err)
+	}
+	mark := volumes.Mark{Unit: is.Unit, From: is.FromUID, To: is.ToUID, Side: volumes.SideFrom}
+	for _, d := range list.Items {
+		if d.Annotations[v1alpha1.AnnotationMover] != mark.String() {
+			continue
+		}
+		known := slices.ContainsFunc(is.Claims, func(c volumes.Claim) bool {
+			return c.Namespace == d.Namespace && volumes.MoverKey(is, c, volumes.SideFrom).Name == d.Name
+		})
+		if !known {
+			return fmt.Errorf("%s does not show the claim any more that Deployment %s/%s copies", is.From, d.Namespace, d.Name)
+		}
+	}
+	return nil
 }
 
 // make makes the movers of a claim that are not there.
@@ -117,7 +148,10 @@ func podsOf(ctx context.Context, client kubernetes.Interface, is *volumes.Move) 
 			if err != nil {
 				return nil, "", fmt.Errorf("list the Pods of %s: %w", k.Name, err)
 			}
-			reason := "it has no Pod yet"
+			reason, err := whyNoPod(ctx, client, k)
+			if err != nil {
+				return nil, "", err
+			}
 			for _, p := range list.Items {
 				if p.Annotations[v1alpha1.AnnotationReportedFrom] != target || p.DeletionTimestamp != nil {
 					continue
@@ -135,6 +169,21 @@ func podsOf(ctx context.Context, client kubernetes.Interface, is *volumes.Move) 
 		out = append(out, pods{both[volumes.SideFrom], both[volumes.SideTo]})
 	}
 	return out, "", nil
+}
+
+// whyNoPod says why a mover has no Pod.
+func whyNoPod(ctx context.Context, client kubernetes.Interface, k store.Key) (string, error) {
+	d, err := client.AppsV1().Deployments(k.Namespace).Get(ctx, k.Name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("read Deployment %s: %w", k.Name, err)
+	}
+	for _, c := range d.Status.Conditions {
+		refused := c.Type == appsv1.DeploymentReplicaFailure && c.Status == corev1.ConditionTrue
+		if applied := c.Type == v1alpha1.ConditionObjectSynced && c.Status == corev1.ConditionFalse; refused || applied {
+			return c.Message, nil
+		}
+	}
+	return "it has no Pod yet", nil
 }
 
 func ready(p *corev1.Pod) bool {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -32,11 +33,12 @@ const (
 type moving struct {
 	c       *Copier
 	stop    context.CancelFunc
+	pair    [2]string // of the move
 	wake    func()
 	changed chan struct{} // a word that move is another one
 
 	mu    sync.Mutex
-	move  volumes.Move // what tells it apart never changes
+	move  volumes.Move
 	round context.CancelFunc
 	text  string
 	woke  time.Time // when it was told last
@@ -48,7 +50,7 @@ type moving struct {
 func (m *moving) become(is volumes.Move) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.move.Left == is.Left {
+	if m.move.Left == is.Left && slices.Equal(m.move.Claims, is.Claims) {
 		return
 	}
 	m.move = is
@@ -99,8 +101,7 @@ func (m *moving) run(ctx context.Context) {
 			continue
 		}
 		m.say(true, "%s", err)
-		m.c.cfg.Log.Warn("copy the volumes of a unit", "space", m.move.Space, "from", m.move.From, "to", m.move.To,
-			"err", err)
+		m.c.cfg.Log.Warn("copy the volumes of a unit", "err", err)
 		pause := min(firstPause<<min(failed, 8), mostPause)
 		failed++
 		select {
