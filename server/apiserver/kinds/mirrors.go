@@ -18,6 +18,8 @@ import (
 	"k8s.io/kubernetes/pkg/registry/apps/deployment"
 	deploymentstore "k8s.io/kubernetes/pkg/registry/apps/deployment/storage"
 	replicasetstore "k8s.io/kubernetes/pkg/registry/apps/replicaset/storage"
+	"k8s.io/kubernetes/pkg/registry/apps/statefulset"
+	statefulsetstore "k8s.io/kubernetes/pkg/registry/apps/statefulset/storage"
 	"k8s.io/kubernetes/pkg/registry/batch/job"
 	jobstore "k8s.io/kubernetes/pkg/registry/batch/job/storage"
 	endpointsstore "k8s.io/kubernetes/pkg/registry/core/endpoint/storage"
@@ -55,6 +57,8 @@ func (m Mirroring) NewRESTStorage(
 				storages[name+"/status"] = NewReportedStatus(r.Store, deployment.StatusStrategy)
 			case *daemonsetstore.REST:
 				storages[name+"/status"] = NewReportedStatus(r.Store, daemonset.StatusStrategy)
+			case *statefulsetstore.REST:
+				storages[name+"/status"] = NewReportedStatus(r.Store, statefulset.StatusStrategy)
 			case *replicasetstore.REST:
 				MirrorInto(r.Store)
 			case *jobstore.REST:
