@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -95,7 +96,9 @@ func TestASuspendedPlacementKeepsItsDecision(t *testing.T) {
 	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
 	web := c.deployment("web", map[string]any{"app": "web"}, "")
 	p := c.placement("p", 1, []any{"a"}, nil)
-	c.eventually("on a", func() bool { return c.has("a", web) && c.annotation(web) == "a" })
+	c.eventually("on a, by the Placement", func() bool {
+		return c.has("a", web) && c.annotation(web) == "a" && slices.Equal(c.decided(p), []string{"a"})
+	})
 	c.report("a", web, nil)
 	c.placement("p", 2, []any{"b"}, map[string]any{"suspend": true})
 	c.eventually("said", func() bool { return c.moving(p)["reason"] == "Suspended" })
