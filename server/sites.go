@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 
+	"skerry.dev/skerry/server/delivery"
 	"skerry.dev/skerry/server/replicas"
 	"skerry.dev/skerry/server/services"
 	"skerry.dev/skerry/server/streams"
@@ -13,8 +14,8 @@ import (
 // newSites returns what reaches into this center's targets.
 func (s *Server) newSites() *streams.Streams {
 	c := streams.Config{
-		Targets: s.sessions, Leads: s.leads, SpaceUID: s.delivery.SpaceUID, Closes: s.delivery.Closes,
-		Metered: s.sessions.Metered,
+		Targets: s.sessions, Leads: s.leads, SpaceUID: s.delivery.SpaceUID,
+		Closes: delivery.WaysOf(s.delivery).Closes, Metered: s.sessions.Metered,
 	}
 	if s.lead == nil {
 		return streams.New(c)

@@ -42,8 +42,7 @@ const (
 	typeLease        wire.Type = 51 // the answer
 )
 
-// newestType is the highest number of a frame of the control stream. One with a higher number is of a newer version,
-// and is ignored.
+// newestType is the highest number of a frame of the control stream.
 const newestType = typeLease
 
 // Kinds of streams, the second byte of each. A child opens all three.
@@ -150,13 +149,18 @@ func (c *control) sendBytes(t wire.Type, payload []byte) error {
 	return nil
 }
 
+// receive returns the next frame. Those of a newer version than this one are left out.
 func (c *control) receive() (wire.Type, []byte, error) {
-	t, payload, err := wire.ReadFrame(c.in, wire.MaxControl)
-	if err != nil {
-		return 0, nil, fmt.Errorf("read the control stream: %w", err)
+	for {
+		t, payload, err := wire.ReadFrame(c.in, wire.MaxControl)
+		if err != nil {
+			return 0, nil, fmt.Errorf("read the control stream: %w", err)
+		}
+		c.meter.Add(traffic.Received, traffic.Control, 1, wire.FrameSize(len(payload)))
+		if t <= newestType {
+			return t, payload, nil
+		}
 	}
-	c.meter.Add(traffic.Received, traffic.Control, 1, wire.FrameSize(len(payload)))
-	return t, payload, nil
 }
 
 func decode[T any](payload []byte) (v T, err error) {

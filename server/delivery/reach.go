@@ -21,11 +21,17 @@ func (d *Delivery) Serving(target string, k store.Key, uid string) (at []string,
 	return others(d.catalog, o.On, target), o.Above(), true
 }
 
-// Closes reports whether spec.allow of a SyncTarget closes a way to reach into it, one of exchange.Ways.
-func (d *Delivery) Closes(target, way string) bool {
-	d.catalog.RLock()
-	defer d.catalog.RUnlock()
-	t := d.catalog.Targets[target]
+// Ways says which ways to reach into targets are closed by spec.allow of their SyncTargets.
+type Ways struct{ catalog *catalog.Catalog }
+
+// WaysOf returns those of the targets of a Delivery.
+func WaysOf(d *Delivery) Ways { return Ways{d.catalog} }
+
+// Closes reports whether a way into a target is closed, one of exchange.Ways.
+func (w Ways) Closes(target, way string) bool {
+	w.catalog.RLock()
+	defer w.catalog.RUnlock()
+	t := w.catalog.Targets[target]
 	return t != nil && t.Closes(way)
 }
 

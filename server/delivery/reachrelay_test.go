@@ -69,12 +69,12 @@ func TestANameComesToARelay(t *testing.T) {
 		}
 		c.relayThat("b", m{"allow": m{"services": false}})
 		c.eventually("an admin closes what is below the relay", func() bool { return c.serves("a", service, uid, "") })
-		if c.d.Closes("b", "logs") || c.d.Closes("a", "services") || !c.d.Closes("b", "services") {
+		if WaysOf(c.d).Closes("b", "logs") || WaysOf(c.d).Closes("a", "services") || !WaysOf(c.d).Closes("b", "services") {
 			t.Error("nothing else is closed")
 		}
 		c.relayThat("b", m{"allow": m{"services": true, "logs": false}})
 		c.eventually("and opens it again", func() bool { return c.serves("a", service, uid, "", "b") })
-		if !c.d.Closes("b", "logs") || c.d.Closes("b", "exec") || c.d.Closes("nosuch", "logs") {
+		if !WaysOf(c.d).Closes("b", "logs") || WaysOf(c.d).Closes("b", "exec") || WaysOf(c.d).Closes("nosuch", "logs") {
 			t.Error("logs alone are closed")
 		}
 	})
