@@ -2,6 +2,7 @@ package server
 
 import (
 	"github.com/urfave/cli/v2"
+	//lint:ignore SA1019 remotecommand takes the types of this package, not yet those of k8s.io/streaming
 	"k8s.io/apimachinery/pkg/util/httpstream/spdy"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"

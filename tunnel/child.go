@@ -298,9 +298,7 @@ func (c *child) read(ctx context.Context) error {
 				return fmt.Errorf("%w: a certificate that was not asked for", ErrProtocol)
 			}
 		default:
-			if t <= newestType {
-				return fmt.Errorf("%w: frame type %d from a parent", ErrProtocol, t)
-			}
+			return fmt.Errorf("%w: frame type %d from a parent", ErrProtocol, t)
 		}
 	}
 }

@@ -358,9 +358,7 @@ func (p *parent) heard(t wire.Type, payload []byte) error {
 		}
 		return p.control.send(typeCertificate, p.sign(p.ctx, csr))
 	default:
-		if t <= newestType {
-			return fmt.Errorf("%w: frame type %d from a child", ErrProtocol, t)
-		}
+		return fmt.Errorf("%w: frame type %d from a child", ErrProtocol, t)
 	}
 	return nil
 }
