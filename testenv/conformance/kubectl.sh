@@ -33,6 +33,9 @@ source hack/lib/init.sh
 source hack/lib/test.sh
 source test/cmd/legacy-script.sh
 
+# Upstream's asks by `echo | grep -q`, which fails under pipefail where grep ends before echo has written.
+kube::util::ensure-gnu-sed() { SED=sed; }
+
 kube::util::ensure-temp-dir
 kube::util::ensure-gnu-sed
 kube::util::trap_add stop-proxy EXIT
