@@ -50,6 +50,7 @@ type claimAt struct {
 	question
 	volumes.Claim
 	feeds *catalog.Set // the targets that have it, be it only for others
+	other string       // what mounts it, too, and does not move along
 }
 
 // add notes a claim. The lock must be held.
@@ -61,7 +62,11 @@ func (v *volumeMove) add(c *catalog.Catalog, q question, o *catalog.Object) {
 		at.Templates, at.User, at.UserVersion = true, o.Key(), o.Kind.ApiVersion
 	case o.Work != nil:
 		for _, w := range o.Work.NamedBy {
-			if w.Present && w.Mover() == nil && (at.User.Name == "" || w.Name < at.User.Name) {
+			switch {
+			case !w.Present || w.Leaving || w.Finished || w.Mover() != nil:
+			case w.Source != o.Source:
+				at.other = w.Kind.Resource + "/" + w.Name
+			case at.User.Name == "" || w.Name < at.User.Name:
 				at.User, at.UserVersion = w.Key(), w.Kind.ApiVersion
 			}
 		}
@@ -114,6 +119,10 @@ func (m *volumeMoves) ask(l *look) {
 	for _, c := range v.claims {
 		if !slices.Contains(has, c.key) {
 			continue
+		}
+		if c.other != "" {
+			v.why = c.other + " mounts " + c.text() + ", too, and does not move along"
+			return
 		}
 		if c.User.Name == "" {
 			v.why = c.text() + " is mounted by nothing, so nobody knows who may read it"

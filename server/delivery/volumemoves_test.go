@@ -261,6 +261,26 @@ func TestWhatCannotBeCopiedStays(t *testing.T) {
 	}
 }
 
+// What something else mounts that stays is not copied: it would go on writing.
+func TestAVolumeOfTwoUnitsStays(t *testing.T) {
+	c := shop(t)
+	app, claim := c.movable()
+	o, _ := c.Get(t.Context(), app, "apps/v1")
+	stays := key("apps", "deployments", "stays")
+	m := meta("stays")
+	m["namespace"], m["generation"], m["labels"] = "app", 1, map[string]any{v1alpha1.LabelTarget: "a"}
+	c.put(stays, obj("apps/v1", "Deployment", m, "spec", o["spec"]))
+	c.eventually("it is on a", func() bool { return c.has("a", stays) })
+	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+	c.eventually("it says why", func() bool {
+		_, reason, message := c.namespaceMoving()
+		return reason == "VolumeWouldStay" && strings.Contains(message, "deployments/stays mounts")
+	})
+	if c.has("b", claim) || !c.has("a", app) || c.copies.wanted() != nil {
+		t.Error("it moves all the same")
+	}
+}
+
 // Nobody places a Deployment by the mark of a mover.
 func TestAForgedMover(t *testing.T) {
 	c := shop(t)
