@@ -15,10 +15,18 @@ func moverOf(t *testing.T, makes bool, until string) store.Entry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return live("apps", "deployments", "apps/v1", "Deployment", "app", "mover", map[string]any{
-		"metadata": map[string]any{"annotations": map[string]any{store.AnnotationMoverClaim: string(text),
-			target.AnnotationKeepUntil: until}},
-	})
+	e := live("apps", "deployments", "apps/v1", "Deployment", "app", "mover", nil)
+	var o map[string]any
+	if err := json.Unmarshal(e.Body, &o); err != nil {
+		t.Fatal(err)
+	}
+	notes := metadata(o)["annotations"].(map[string]any)
+	notes[store.AnnotationMoverClaim], notes[target.AnnotationKeepUntil] = string(text), until
+	if e.Body, err = json.Marshal(o); err != nil {
+		t.Fatal(err)
+	}
+	e.Hash = store.HashBody(e.Generation, e.Body)
+	return e
 }
 
 func (s *site) hasClaim() bool {

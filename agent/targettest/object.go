@@ -1,6 +1,7 @@
 package targettest
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"maps"
@@ -192,6 +193,26 @@ func (s *Server) recordLocked(e event) {
 	s.history = append(s.history, e)
 	close(s.changed)
 	s.changed = make(chan struct{})
+}
+
+// create answers a request to create an object.
+func (s *Server) create(w http.ResponseWriter, r *http.Request, kind Kind, namespace string) {
+	var o map[string]any
+	if err := json.NewDecoder(r.Body).Decode(&o); err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
+		return
+	}
+	name, _ := meta(o)["name"].(string)
+	if s.Object(kind.Group, kind.Plural, namespace, name) != nil {
+		refusal(w, http.StatusConflict, "AlreadyExists", fmt.Sprintf("%s %q already exists", kind.Plural, name), nil)
+		return
+	}
+	version := kind.Version
+	if kind.Group != "" {
+		version = kind.Group + "/" + version
+	}
+	s.Put(version, kind.Kind, namespace, name, o)
+	answer(w, http.StatusCreated, s.Object(kind.Group, kind.Plural, namespace, name))
 }
 
 // single answers requests for one object.

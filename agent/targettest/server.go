@@ -271,6 +271,8 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			s.watch(w, r, kind, namespace)
 		} else if r.Method == http.MethodGet {
 			s.list(w, r, kind, namespace)
+		} else if r.Method == http.MethodPost {
+			s.create(w, r, kind, namespace)
 		} else {
 			http.Error(w, "method not allowed", http.StatusMethodNotAllowed)
 		}
