@@ -18,10 +18,13 @@ import (
 // copies into it (store.MoverClaim). It has the mark of claims that stay without their StatefulSet, so that its
 // space shows it. At a relay the targets below have it.
 
+// mayMove reports whether an object is of the kind that copies volumes.
+func mayMove(k store.Key) bool { return k.Group == "apps" && k.Resource == "deployments" }
+
 // moverClaim is what an object says of the claim that it copies; it is false for any other object.
 func moverClaim(k store.Key, annotations map[string]string) (c store.MoverClaim, is bool, err error) {
 	text := annotations[target.AnnotationMoverClaim]
-	if text == "" || k.Group != "apps" || k.Resource != "deployments" {
+	if text == "" || !mayMove(k) {
 		return c, false, nil
 	}
 	if err := json.Unmarshal([]byte(text), &c); err != nil {
@@ -63,7 +66,7 @@ func makeMoverClaim(ctx context.Context, a *Applier, t *task) error {
 // the target that was left, or of one to which nothing came.
 func dropMoverClaim(ctx context.Context, a *Applier, c *target.Client, e store.Entry, at store.Key) error {
 	was := target.Object{}
-	if len(e.Body) == 0 || json.Unmarshal(e.Body, &was) != nil {
+	if !mayMove(e.Key) || len(e.Body) == 0 || json.Unmarshal(e.Body, &was) != nil {
 		return nil
 	}
 	claim, is, err := moverClaim(e.Key, was.Metadata.Annotations)
