@@ -3,8 +3,6 @@ package target
 import (
 	"encoding/json"
 	"slices"
-	"strconv"
-	"strings"
 
 	"skerry.dev/skerry/store"
 )
@@ -44,17 +42,9 @@ func ClaimTemplatesOf(k store.Key, spec json.RawMessage) (Templates, bool) {
 
 func isStatefulSet(k store.Key) bool { return k.Group == "apps" && k.Resource == "statefulsets" }
 
-// Made reports whether the StatefulSet makes claims of this name with these labels:
-// TEMPLATE-NAME-ORDINAL, as Kubernetes itself finds them again.
+// Made reports whether the StatefulSet makes claims of this name with these labels.
 func (t Templates) Made(claim string, labels map[string]string) bool {
-	i := strings.LastIndexByte(claim, '-')
-	if i < 0 {
-		return false
-	}
-	if _, err := strconv.ParseUint(claim[i+1:], 10, 31); err != nil {
-		return false
-	}
-	template, ok := strings.CutSuffix(claim[:i], "-"+t.set)
+	template, ok := store.ClaimTemplate(claim, t.set)
 	if !ok || !slices.Contains(t.names, template) {
 		return false
 	}

@@ -157,7 +157,7 @@ func secure(pod, container, spec map[string]any, c Claim) {
 func mounting(spec map[string]any, c Claim) map[string]any {
 	volume := ""
 	if c.Made != nil { // it is mounted by the name of its template
-		volume, _, _ = strings.Cut(c.Name, "-"+c.Made.Set+"-")
+		volume = c.Made.Template
 	}
 	for v := range fields.Maps(spec, "volumes") {
 		if fields.String(v, "persistentVolumeClaim", "claimName") == c.Name {

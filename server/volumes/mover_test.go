@@ -85,7 +85,7 @@ func TestTheUserOfAMover(t *testing.T) {
 func TestAClaimOfATemplate(t *testing.T) {
 	template := decoded(t, `{"spec":{"containers":[{"name":"a","securityContext":{"runAsUser":1}},
 		{"name":"b","securityContext":{"runAsUser":2},"volumeMounts":[{"name":"data"}]}]}}`)
-	c := Claim{Namespace: "web", Name: "data-my-db-0", UID: "s-uid", Made: &store.MoverClaim{Name: "data-my-db-0", Set: "my-db",
+	c := Claim{Namespace: "web", Name: "data-my-db-0", UID: "s-uid", Made: &store.MoverClaim{Name: "data-my-db-0", Set: "my-db", Template: "data",
 		Spec: json.RawMessage(`{"accessModes":["ReadWriteOnce"]}`), Of: 1}}
 	for side, makes := range map[Side]bool{SideFrom: false, SideTo: true} {
 		o := Mover(MoverKey(move, c, side), move, c, side, "image", template, "")

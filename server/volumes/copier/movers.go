@@ -29,10 +29,14 @@ func (m *moving) movers(ctx context.Context, is *volumes.Move) ([]pods, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reach the space: %w", err)
 	}
-	if is.Claims, err = m.resolve(ctx, client, is); err != nil {
+	there, err := moversAt(ctx, client, is)
+	if err != nil {
 		return nil, err
 	}
-	if err := whole(ctx, client, is); err != nil {
+	if is.Claims, err = m.resolve(ctx, client, is, there); err != nil {
+		return nil, err
+	}
+	if err := whole(is, there); err != nil {
 		return nil, err
 	}
 	for {
@@ -54,21 +58,28 @@ func (m *moving) movers(ctx context.Context, is *volumes.Move) ([]pods, error) {
 	}
 }
 
-// whole makes sure that a last round leaves nothing out: what was copied before is copied again.
-func whole(ctx context.Context, client kubernetes.Interface, is *volumes.Move) error {
-	if is.Left == 0 {
-		return nil
-	}
+// moversAt are the movers of a move at the target that is left.
+func moversAt(ctx context.Context, client kubernetes.Interface, is *volumes.Move) (out []appsv1.Deployment, err error) {
 	list, err := client.AppsV1().Deployments(metav1.NamespaceAll).List(ctx, metav1.ListOptions{
 		LabelSelector: "app.kubernetes.io/component=" + volumes.Component})
 	if err != nil {
-		return fmt.Errorf("list the movers: %w", err)
+		return nil, fmt.Errorf("list the movers: %w", err)
 	}
-	mark := volumes.Mark{Unit: is.Unit, From: is.FromUID, To: is.ToUID, Side: volumes.SideFrom}
+	mark := volumes.Mark{Unit: is.Unit, From: is.FromUID, To: is.ToUID, Side: volumes.SideFrom}.String()
 	for _, d := range list.Items {
-		if d.Annotations[v1alpha1.AnnotationMover] != mark.String() {
-			continue
+		if d.Annotations[v1alpha1.AnnotationMover] == mark {
+			out = append(out, d)
 		}
+	}
+	return out, nil
+}
+
+// whole makes sure that a last round leaves nothing out: what was copied before is copied again.
+func whole(is *volumes.Move, movers []appsv1.Deployment) error {
+	if is.Left == 0 {
+		return nil
+	}
+	for _, d := range movers {
 		known := slices.ContainsFunc(is.Claims, func(c volumes.Claim) bool {
 			return c.Namespace == d.Namespace && volumes.MoverKey(is, c, volumes.SideFrom).Name == d.Name
 		})

@@ -1,14 +1,13 @@
 package copier
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
@@ -21,7 +20,9 @@ import (
 
 // resolve puts in the place of a StatefulSet the claims that its templates have made. The movers say what these are,
 // once all are there: the claims of the new target are shown beside them then, and after a restart not all may be.
-func (m *moving) resolve(ctx context.Context, client kubernetes.Interface, is *volumes.Move) ([]volumes.Claim, error) {
+func (m *moving) resolve(
+	ctx context.Context, client kubernetes.Interface, is *volumes.Move, movers []appsv1.Deployment,
+) ([]volumes.Claim, error) {
 	var out []volumes.Claim
 	for _, c := range is.Claims {
 		if !c.Templates {
@@ -44,12 +45,11 @@ func (m *moving) resolve(ctx context.Context, client kubernetes.Interface, is *v
 			return nil, fmt.Errorf("StatefulSet %s would take its claims along when it is stopped: set "+
 				"spec.persistentVolumeClaimRetentionPolicy.whenDeleted to Retain", c.Name)
 		}
-		made, err := known(ctx, client, is, c)
-		if err == nil && made == nil {
-			made, err = shown(ctx, client, is, c, set)
-		}
-		if err != nil {
-			return nil, err
+		made := known(movers, c)
+		if made == nil {
+			if made, err = shown(ctx, client, is, c, set); err != nil {
+				return nil, err
+			}
 		}
 		for t := range fields.Maps(set, "spec", "volumeClaimTemplates") {
 			if err := copyable(c.Name, fields.Map(t, "spec")); err != nil {
@@ -79,28 +79,19 @@ func copyable(name string, spec map[string]any) error {
 }
 
 // known are the claims of a StatefulSet that its movers at the target that is left name, nil while some are missing.
-func known(
-	ctx context.Context, client kubernetes.Interface, is *volumes.Move, c volumes.Claim,
-) ([]store.MoverClaim, error) {
-	list, err := client.AppsV1().Deployments(c.Namespace).List(ctx, metav1.ListOptions{
-		LabelSelector: "app.kubernetes.io/component=" + volumes.Component})
-	if err != nil {
-		return nil, fmt.Errorf("list the movers: %w", err)
-	}
-	var out []store.MoverClaim
-	for _, d := range list.Items {
-		mark, is1 := volumes.ParseMark(d.Annotations[v1alpha1.AnnotationMover])
+func known(movers []appsv1.Deployment, c volumes.Claim) (out []store.MoverClaim) {
+	for _, d := range movers {
 		claim := store.MoverClaim{}
-		if is1 && mark == (volumes.Mark{Unit: is.Unit, From: is.FromUID, To: is.ToUID, Side: volumes.SideFrom}) &&
-			json.Unmarshal([]byte(d.Annotations[store.AnnotationMoverClaim]), &claim) == nil && claim.Set == c.Name {
+		if d.Namespace == c.Namespace && json.Unmarshal([]byte(d.Annotations[store.AnnotationMoverClaim]), &claim) == nil &&
+			claim.Set == c.Name {
 			out = append(out, claim)
 		}
 	}
 	if len(out) == 0 || len(out) < out[0].Of {
-		return nil, nil
+		return nil
 	}
 	slices.SortFunc(out, func(a, b store.MoverClaim) int { return strings.Compare(a.Name, b.Name) })
-	return out, nil
+	return out
 }
 
 // shown are the claims of a StatefulSet that the space shows from the target that is left.
@@ -120,8 +111,9 @@ func shown(
 		if claim.Annotations[v1alpha1.AnnotationReportedFrom] != is.From || claim.Status.Phase != corev1.ClaimBound {
 			continue
 		}
-		template, made := templateOf(claim.Name, c.Name, templates)
-		if !made {
+		name, made := store.ClaimTemplate(claim.Name, c.Name)
+		template, known := templates[name]
+		if !made || !known {
 			continue
 		}
 		spec := map[string]any{"accessModes": claim.Spec.AccessModes, "resources": claim.Spec.Resources}
@@ -134,7 +126,8 @@ func shown(
 		if err != nil {
 			return nil, fmt.Errorf("encode the spec of claim %s: %w", claim.Name, err)
 		}
-		out = append(out, store.MoverClaim{Name: claim.Name, Set: c.Name, Labels: claim.Labels, Spec: text})
+		out = append(out, store.MoverClaim{Name: claim.Name, Set: c.Name, Template: name, Labels: claim.Labels,
+			Spec: text})
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("no claim of StatefulSet %s is shown from %s yet", c.Name, is.From)
@@ -142,25 +135,6 @@ func shown(
 	for i := range out {
 		out[i].Of = len(out)
 	}
-	slices.SortFunc(out, func(a, b store.MoverClaim) int { return cmp.Compare(a.Name, b.Name) })
+	slices.SortFunc(out, func(a, b store.MoverClaim) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
-}
-
-// templateOf is the template of a StatefulSet that makes claims of a name: TEMPLATE-SET-ORDINAL.
-func templateOf(claim, set string, templates map[string]map[string]any) (map[string]any, bool) {
-	rest, ordinal, found := cutLast(claim)
-	if _, err := strconv.ParseUint(ordinal, 10, 31); !found || err != nil {
-		return nil, false
-	}
-	name, found := strings.CutSuffix(rest, "-"+set)
-	template, known := templates[name]
-	return template, found && known
-}
-
-func cutLast(s string) (before, after string, found bool) {
-	i := strings.LastIndexByte(s, '-')
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+1:], true
 }

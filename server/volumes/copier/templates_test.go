@@ -3,21 +3,45 @@ package copier
 import (
 	"strings"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/client-go/kubernetes/fake"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/volumes"
 )
 
-func TestWhichTemplateMadeAClaim(t *testing.T) {
-	templates := map[string]map[string]any{"data": {"a": 1}, "data-my": {"b": 1}}
-	for _, c := range []struct {
-		claim, set string
-		made       bool
-	}{
-		{"data-db-0", "db", true}, {"data-db-12", "db", true}, {"data-my-db-0", "db", true}, {"data-my-db-0", "my-db", true},
-		{"data-db", "db", false}, {"data-db-x", "db", false}, {"other-db-0", "db", false}, {"data-db-0", "db2", false}, {"", "", false},
-		{"data-db--1", "db", false},
-	} {
-		if _, made := templateOf(c.claim, c.set, templates); made != c.made {
-			t.Errorf("%s of %s: %t", c.claim, c.set, made)
+// The claims of a StatefulSet are those of its templates that are bound at the target that is left.
+func TestWhichClaimsAreShown(t *testing.T) {
+	claim := func(name, from string, phase corev1.PersistentVolumeClaimPhase) runtime.Object {
+		return &corev1.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "web",
+				Annotations: map[string]string{v1alpha1.AnnotationReportedFrom: from}},
+			Spec:   corev1.PersistentVolumeClaimSpec{AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}},
+			Status: corev1.PersistentVolumeClaimStatus{Phase: phase},
 		}
+	}
+	client := fake.NewClientset(claim("data-db-1", "paris", corev1.ClaimBound), claim("data-db-0", "paris", corev1.ClaimBound),
+		claim("other-db-0", "paris", corev1.ClaimBound), claim("data-db-2", "oslo", corev1.ClaimBound),
+		claim("data-db-3", "paris", corev1.ClaimPending), claim("data-db2-0", "paris", corev1.ClaimBound))
+	set := map[string]any{"spec": map[string]any{"volumeClaimTemplates": []any{map[string]any{
+		"metadata": map[string]any{"name": "data"}, "spec": map[string]any{"storageClassName": "fast"}}}}}
+	is, c := &volumes.Move{From: "paris"}, volumes.Claim{Namespace: "web", Name: "db"}
+	made, err := shown(t.Context(), client, is, c, set)
+	if err != nil || len(made) != 2 {
+		t.Fatalf("%+v, %v", made, err)
+	}
+	for i, name := range []string{"data-db-0", "data-db-1"} {
+		if m := made[i]; m.Name != name || m.Set != "db" || m.Template != "data" || m.Of != 2 ||
+			!strings.Contains(string(m.Spec), `"storageClassName":"fast"`) {
+			t.Errorf("%d: %+v", i, m)
+		}
+	}
+	c.Name = "db3"
+	if made, err := shown(t.Context(), client, is, c, set); err == nil {
+		t.Errorf("nothing is shown of it, and %v is copied", made)
 	}
 }
 
