@@ -16,10 +16,15 @@ import (
 // then it is waited until nothing of it can run there (placement.Absent); then it is added
 // elsewhere. This file decides that and nothing else.
 
+// IsClaim reports whether an object is a PersistentVolumeClaim.
+func (o *Object) IsClaim() bool {
+	return o.Kind.Group == "" && o.Kind.Resource == "persistentvolumeclaims"
+}
+
 // ReadOnce takes over whether an object must not run twice, or, of a claim, whether workloads must
 // not for its sake. The lock must be held.
 func (o *Object) ReadOnce(k store.Key, obj map[string]any) {
-	if k.Resource == "persistentvolumeclaims" && k.Group == "" {
+	if o.IsClaim() {
 		o.once = !lease.Shared(obj)
 		return
 	}
@@ -42,7 +47,7 @@ func (o *Object) RunsOnce() bool {
 		return o.once && !o.Source.duplicates()
 	}
 	return o.once || o.Work != nil && slices.ContainsFunc(o.Work.Names, func(dep *Object) bool {
-		return dep.Kind.Resource == "persistentvolumeclaims" && (dep.once || !dep.Present)
+		return dep.IsClaim() && (dep.once || !dep.Present)
 	})
 }
 

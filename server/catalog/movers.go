@@ -60,27 +60,33 @@ func (g *Group) KeepsVolumes() time.Duration {
 	return 24 * time.Hour
 }
 
-// Movers are the Deployments that copy volumes. The lock of their catalog is held.
-type Movers map[*Object]struct{}
+// Movers are the Deployments that copy volumes, by the unit that moves. The lock of their catalog is held.
+type Movers map[binding.UnitID]map[*Object]struct{}
 
 // Of visits those of a unit.
 func (m Movers) Of(unit binding.UnitID, visit func(*Object)) {
-	for o := range m {
-		if o.Mover().Unit == unit {
-			visit(o)
-		}
+	for o := range m[unit] {
+		visit(o)
 	}
 }
 
 // Mark takes over the mark of an object, nil for one that is no mover.
 func (m Movers) Mark(o *Object, is *Mover) {
+	was := o.Mover()
+	if was != nil {
+		if delete(m[was.Unit], o); len(m[was.Unit]) == 0 {
+			delete(m, was.Unit)
+		}
+	}
 	switch {
 	case is != nil:
 		o.NeedWork().Mover = is
-		m[o] = struct{}{}
-	case o.Mover() != nil:
+		if m[is.Unit] == nil {
+			m[is.Unit] = map[*Object]struct{}{}
+		}
+		m[is.Unit][o] = struct{}{}
+	case was != nil:
 		o.Work.Mover = nil
-		delete(m, o)
 		o.DropWork()
 	}
 }

@@ -40,7 +40,7 @@ func (c *Catalog) RecordOf(o *Object) *Set {
 		return nil
 	}
 	at := c.Records.placeOf(o)
-	if at.copying != nil && o.Kind.Group == "" && o.Kind.Resource == "persistentvolumeclaims" {
+	if at.copying != nil && o.IsClaim() {
 		return c.Sets.Union(at.On, at.copying)
 	}
 	return at.of1((at.On.Len() > 1 || at.held) && o.KeptSingle(), o.MovesLast(), c)

@@ -44,8 +44,7 @@ func (s *step) leave(o *catalog.Object, next *catalog.Set) (kept, intended bool)
 // there its data stay.
 func (s *step) leavesData(o *catalog.Object, target string) bool {
 	t := s.d.catalog.Targets[target]
-	return o.Kind.Group == "" && o.Kind.Resource == "persistentvolumeclaims" && o.Present && !o.Leaving &&
-		t != nil && !t.Connected
+	return o.IsClaim() && o.Present && !o.Leaving && t != nil && !t.Connected
 }
 
 // keep remembers that something of a namespace and of its space stays on targets.
