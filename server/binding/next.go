@@ -192,7 +192,7 @@ func (s *step) aim() {
 	s.pairUp()
 	s.first = s.first || s.facts.Once && slices.ContainsFunc(s.Places, func(p Place) bool {
 		return p.Off || s.facts.fenced(p.Target) && !s.want.has(p.Target)
-	}) || slices.ContainsFunc(s.Places, func(p Place) bool { return p.Copying })
+	}) || len(s.Copying()) > 0
 }
 
 // pairUp notes which wanted target comes for which.

@@ -32,7 +32,7 @@ type look struct {
 	// volumes, per target, are what the objects have there; notReady says what is missing, and
 	// refused whether that is a refusal; unseen and present are objects that it has not reported, or
 	// reports.
-	volumes                   map[binding.TargetID][]string
+	volumes                   map[binding.TargetID][]store.Key
 	notReady, unseen, present map[binding.TargetID]string
 	refused                   map[binding.TargetID]bool
 	// eased are the targets that have less than is wished, and as much as the ones that they replace, or that
@@ -86,10 +86,9 @@ type question struct {
 
 // question asks about an object. The lock must be held.
 func (d *Delivery) question(o *catalog.Object) question {
-	claim := o.Kind.Group == "" && o.Kind.Resource == "persistentvolumeclaims"
 	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o),
 		single: o.KeptSingle(), last: o.MovesLast(),
-		volume: claim || o.Work != nil && o.Work.Templates, claim: claim,
+		volume: o.IsClaim() || o.Work != nil && o.Work.Templates, claim: o.IsClaim(),
 		served: o.Served(), named: o.Named, ends: o.Ends && o.Hook == nil, paused: o.Paused,
 		scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
 }
@@ -183,9 +182,6 @@ func (d *Delivery) want(l *look, wish binding.Wish, wanted []string, gone []stri
 		if t == nil || t.UID != is.UID {
 			continue
 		}
-		if t.Relay() {
-			l.moves.relays = append(l.moves.relays, id)
-		}
 		known := binding.Target{ID: id, Away: !t.Connected, Try: connected(l.record, id, t, try(t)), Fence: d.fenceOf(l, t)}
 		d.hook(l, t, &known)
 		switch {
@@ -257,9 +253,9 @@ func (l *look) rests() bool {
 // ask asks the targets of a look. No lock is held.
 func (d *Delivery) ask(l *look) {
 	slices.SortFunc(l.asked, byKey) // so that it is the same object each time that is named as missing
-	l.volumes, l.notReady = map[binding.TargetID][]string{}, map[binding.TargetID]string{}
+	l.volumes, l.notReady = map[binding.TargetID][]store.Key{}, map[binding.TargetID]string{}
 	l.unseen, l.present = map[binding.TargetID]string{}, map[binding.TargetID]string{}
-	l.eased, l.moves.has = map[binding.TargetID]easing{}, map[binding.TargetID][]store.Key{}
+	l.eased = map[binding.TargetID]easing{}
 	l.refused, l.begun = map[binding.TargetID]bool{}, map[binding.TargetID][]store.Key{}
 	for i := range l.facts.Targets {
 		t := l.facts.Targets[i].ID
@@ -276,8 +272,7 @@ func (d *Delivery) ask(l *look) {
 				continue
 			}
 			if reported && q.volume && p.HasVolume && !d.catalog.Discards(name) && !l.leavesVolumes(t) {
-				l.volumes[t] = append(l.volumes[t], q.text())
-				l.moves.has[t] = append(l.moves.has[t], q.key)
+				l.volumes[t] = append(l.volumes[t], q.key)
 			}
 			begun := !reported || p.Begun // what is silent may have begun
 			if q.ends && begun && q.unsent == "" && !l.lacks(t, q) && l.mayRunAt(t) && !d.catalog.Discards(name) {
@@ -289,7 +284,6 @@ func (d *Delivery) ask(l *look) {
 				l.unseen[t] = q.text()
 			}
 		}
-		slices.Sort(l.volumes[t])
 	}
 	for i := range l.facts.Targets {
 		t := &l.facts.Targets[i]
@@ -334,7 +328,7 @@ func (l *look) pinned(t binding.TargetID) bool {
 		if p.Off || p.Target != of && !slices.Contains(l.facts.Wanted, p.Target) {
 			continue
 		}
-		if !slices.ContainsFunc(volumes, func(v string) bool { return !slices.Contains(l.volumes[p.Target], v) }) {
+		if !slices.ContainsFunc(volumes, func(v store.Key) bool { return !slices.Contains(l.volumes[p.Target], v) }) {
 			return false
 		}
 	}

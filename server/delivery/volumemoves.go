@@ -13,7 +13,6 @@ import (
 	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/volumes"
-	"skerry.dev/skerry/store"
 )
 
 // A unit with volumes moves by a copy of what they hold, where that is wished. The record says that its old
@@ -35,8 +34,6 @@ type Volumes interface {
 type volumeMove struct {
 	wished bool // what they hold is to move
 	claims []claimAt
-	has    map[binding.TargetID][]store.Key // what of them has a volume at a target
-	relays []binding.TargetID
 	// move is what is to be copied, nil for nothing, and state how far that is. why says why nothing is copied
 	// although that is wished.
 	move     *volumes.Move
@@ -101,12 +98,10 @@ func (m *volumeMoves) ask(l *look) {
 	if v.from == v.to || at.Off && !at.Copying {
 		return
 	}
-	has := slices.Clone(v.has[v.from])
-	for _, c := range v.claims {
-		if c.Templates && at.Off { // it is not there any more, and what its templates have made is
-			has = append(has, c.key)
-		}
-	}
+	has := slices.DeleteFunc(slices.Clone(v.claims), func(c claimAt) bool {
+		// What was left has no StatefulSet any more, but what its templates have made.
+		return !(c.Templates && at.Off) && !slices.Contains(l.volumes[v.from], c.key)
+	})
 	switch {
 	case len(has) == 0, len(l.begun[v.from]) > 0:
 		return
@@ -114,12 +109,8 @@ func (m *volumeMoves) ask(l *look) {
 		v.why = "this center has no image to do that with: start it with --mover-image"
 		return
 	}
-	move := &volumes.Move{Space: l.space, Unit: l.of.Unit, From: l.names[v.from], FromUID: m.uidOf(v.from),
-		To: l.names[v.to], ToUID: m.uidOf(v.to)}
-	for _, c := range v.claims {
-		if !slices.Contains(has, c.key) {
-			continue
-		}
+	move := &volumes.Move{Space: l.space, Unit: l.of.Unit, From: l.names[v.from], To: l.names[v.to]}
+	for _, c := range has {
 		if c.other != "" {
 			v.why = c.other + " mounts " + c.text() + ", too, and does not move along"
 			return
@@ -133,56 +124,53 @@ func (m *volumeMoves) ask(l *look) {
 	slices.SortFunc(move.Claims, func(a, b volumes.Claim) int {
 		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
 	})
-	for _, t := range []binding.TargetID{v.from, v.to} {
-		i, known := slices.BinarySearchFunc(f.Targets, t, func(t binding.Target, id binding.TargetID) int {
-			return cmp.Compare(t.ID, id)
-		})
-		switch {
-		case slices.Contains(v.relays, t):
-			v.why = l.names[t] + " is a relay, and which of its targets would have the volume is not known here"
-			return
-		case !known || f.Targets[i].Away:
-			v.why = l.names[t] + " is away"
-			return
-		}
+	if move.FromUID, v.why = m.end(l, v.from); v.why != "" {
+		return
+	}
+	if move.ToUID, v.why = m.end(l, v.to); v.why != "" {
+		return
 	}
 	v.move, f.Copies, f.BreakFirst = move, true, true
-	for i := range f.Targets {
-		if f.Targets[i].ID == v.from {
-			f.Targets[i].Pinned = false
-		}
+	l.target(v.from).Pinned = false
+}
+
+// target is what is known of a target, nil where it does not exist.
+func (l *look) target(t binding.TargetID) *binding.Target {
+	i := slices.IndexFunc(l.facts.Targets, func(known binding.Target) bool { return known.ID == t })
+	if i < 0 {
+		return nil
 	}
+	return &l.facts.Targets[i]
 }
 
 // copied takes over how far the copy is.
 func (m *volumeMoves) copied(l *look) {
 	v := &l.moves
-	at := func(t binding.TargetID) *binding.Target {
-		for i := range l.facts.Targets {
-			if l.facts.Targets[i].ID == t {
-				return &l.facts.Targets[i]
-			}
-		}
-		return nil
+	if v.move == nil {
+		return
 	}
-	if v.move != nil {
-		if from := at(v.from); from != nil && from.State == binding.Absent && l.record.Places[0].Off {
-			v.move.Left = l.record.Generation
-		}
-		v.state = m.volumes.State(v.move)
+	if l.target(v.from).State == binding.Absent && l.record.Places[0].Off {
+		v.move.Left = l.record.Generation
 	}
-	if to := at(v.to); to != nil && v.to != 0 {
-		if to.Copied = v.state.Copied; l.notReady[v.to] == "" && v.state.Text != "" {
-			l.notReady[v.to] = v.state.Text
-		}
+	v.state = m.volumes.State(v.move)
+	l.target(v.to).Copied = v.state.Copied
+	if l.notReady[v.to] == "" && v.state.Text != "" {
+		l.notReady[v.to] = v.state.Text
 	}
 }
 
-// uidOf is the UID of a target.
-func (m *volumeMoves) uidOf(t binding.TargetID) string {
+// end returns the UID of a target that is one end of a copy, and why it cannot be one, empty where it can.
+func (m *volumeMoves) end(l *look, t binding.TargetID) (uid, why string) {
 	m.catalog.RLock()
 	defer m.catalog.RUnlock()
-	return m.catalog.Records.Targets.Of(t).UID
+	is := m.catalog.Records.Targets.Of(t)
+	if at := m.catalog.Targets[is.Name]; at != nil && at.UID == is.UID && at.Relay() {
+		return is.UID, l.names[t] + " is a relay, and which of its targets would have the volume is not known here"
+	}
+	if known := l.target(t); known == nil || known.Away {
+		return is.UID, l.names[t] + " is away"
+	}
+	return is.UID, ""
 }
 
 // copyWords say what a copy does, empty where none is under way.

@@ -117,6 +117,12 @@ func (c *center) begins(claim store.Key) (from, to store.Key) {
 	return from, to
 }
 
+// stops has the first rounds be made, after which the app is off a.
+func (c *center) stops(app store.Key) {
+	c.becomes(binding.CopiedNearly, "the first rounds are made")
+	c.eventually("the app is off a", func() bool { return !c.has("a", app) })
+}
+
 // What a label moves waits for its volume: nothing of it is at two targets, none of its claims is taken away, and the
 // old one stays until its time is over.
 func TestAnAppMovesWithItsVolume(t *testing.T) {
@@ -133,8 +139,7 @@ func TestAnAppMovesWithItsVolume(t *testing.T) {
 			reason != "CopyingVolumes" || !strings.Contains(message, "data from a to b") {
 			t.Fatalf("it does not run on a alone, or does not say what it waits for: %s %s %s", status, reason, message)
 		}
-		c.becomes(binding.CopiedNearly, "the first rounds are made")
-		c.eventually("the app is off a", func() bool { return !c.has("a", app) })
+		c.stops(app)
 		synctest.Wait()
 		if !c.has("a", claim) || c.has("b", app) || c.copies.wanted().Left != 0 {
 			t.Fatal("its claim is taken away, or it begins elsewhere, or is said to be gone that is not")
@@ -173,8 +178,7 @@ func TestARestartInTheMiddleOfACopy(t *testing.T) {
 		c := shop(t)
 		app, claim := c.movable()
 		from, _ := c.begins(claim)
-		c.becomes(binding.CopiedNearly, "")
-		c.eventually("the app is off a", func() bool { return !c.has("a", app) })
+		c.stops(app)
 		c.gone("a", app)
 		c.copies.mu.Lock()
 		c.copies.is, c.copies.wants = volumes.State{}, nil
@@ -207,8 +211,7 @@ func TestTheVolumeStaysWithoutItsMover(t *testing.T) {
 		c := shop(t)
 		app, claim := c.movable()
 		from, _ := c.begins(claim)
-		c.becomes(binding.CopiedNearly, "")
-		c.eventually("the app is off a", func() bool { return !c.has("a", app) })
+		c.stops(app)
 		c.put(from, nil)
 		synctest.Wait()
 		if !c.has("a", claim) {

@@ -11,6 +11,7 @@ import (
 	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
 )
 
 // names are the targets of a look, in the order of their numbers.
@@ -85,7 +86,7 @@ func (p *plan) step(d *Delivery, next binding.Record) placement.Step {
 // BreaksFirst reports whether a record breaks first in this step, be it for a target that is away.
 func (l *look) breaksFirst(next binding.Record) bool {
 	off := func(p binding.Place) bool { return p.Off }
-	return l.facts.BreakFirst || slices.ContainsFunc(l.record.Places, func(p binding.Place) bool { return p.Copying }) ||
+	return l.facts.BreakFirst || len(l.record.Copying()) > 0 ||
 		l.facts.Once && (slices.ContainsFunc(l.record.Places, off) || slices.ContainsFunc(next.Places, off))
 }
 
@@ -279,18 +280,18 @@ func (l *look) held(t binding.TargetID) (placement.Phase, string) {
 			"and the workload that uses it with the label skerry.dev/target=%[2]s", three(volumes), l.names[t],
 			l.moves.wayOut())
 	}
-	var begun []string
-	for _, k := range l.begun[t] {
-		begun = append(begun, question{key: k}.text())
-	}
 	return placement.JobRunning, fmt.Sprintf("waits for the end of %s on %s, which has begun there and must run once; "+
-		"to move at once, delete it", three(begun), l.names[t])
+		"to move at once, delete it", three(l.begun[t]), l.names[t])
 }
 
-// three names the first of a list.
-func three(list []string) string {
-	if more := len(list) - 3; more > 0 {
-		list = append(slices.Clone(list[:3]), fmt.Sprintf("%d more", more))
+// three names the first of some objects.
+func three(keys []store.Key) string {
+	var list []string
+	for _, k := range keys[:min(3, len(keys))] {
+		list = append(list, question{key: k}.text())
+	}
+	if more := len(keys) - 3; more > 0 {
+		list = append(list, fmt.Sprintf("%d more", more))
 	}
 	return strings.Join(list, ", ")
 }
