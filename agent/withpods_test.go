@@ -9,6 +9,10 @@ import (
 
 // What must not run twice is gone when its Pods are: the parent begins it elsewhere then.
 func TestWhatMustNotRunTwiceGoesWithItsPods(t *testing.T) {
+	inBubble(t, whatMustNotRunTwiceGoesWithItsPods)
+}
+
+func whatMustNotRunTwiceGoesWithItsPods(t *testing.T) {
 	s := newSite(t)
 	job := store.Entry{Key: store.Key{Space: space, Group: "batch", Resource: "jobs", Namespace: "default", Name: "load"}}
 	job.Body = []byte(`{"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"load","namespace":"default",` +
@@ -40,7 +44,9 @@ func TestWhatMustNotRunTwiceGoesWithItsPods(t *testing.T) {
 
 // A NetworkPolicy that leaves with the Pods that it selects goes when they have gone. One that selects others,
 // and one that leaves alone, waits for nothing.
-func TestANetworkPolicyGoesAfterItsPods(t *testing.T) {
+func TestANetworkPolicyGoesAfterItsPods(t *testing.T) { inBubble(t, aNetworkPolicyGoesAfterItsPods) }
+
+func aNetworkPolicyGoesAfterItsPods(t *testing.T) {
 	s := newSite(t)
 	type m = map[string]any
 	policy := func(name string, selector m) store.Entry {
