@@ -14,7 +14,8 @@ import (
 )
 
 // Receive makes what is below root like what a Sender sends, in one of its rounds. It closes the stream when ctx
-// ends, and when it fails, which it tells the sender before. The volume must have no other writer.
+// ends, and when it fails, which it tells the sender before. It waits for a receiver before it that has not ended
+// yet. The volume must have no other writer.
 func Receive(ctx context.Context, root *os.Root, rw io.ReadWriteCloser) error {
 	defer context.AfterFunc(ctx, func() { rw.Close() })()
 	unpacker, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(blockSize))
@@ -78,6 +79,7 @@ type receiving struct {
 	block    []byte // unpacked
 	has      []byte // read from the disk
 	answers  chan []byte
+	lock     io.Closer
 
 	verify  bool
 	entered bool // the volume's own directory, which is entered once
@@ -107,6 +109,9 @@ type incoming struct {
 }
 
 func (r *receiving) close() {
+	if r.lock != nil {
+		defer r.lock.Close()
+	}
 	for _, f := range r.files {
 		f.file.Close()
 	}
@@ -126,6 +131,11 @@ func (r *receiving) tell() (err error) {
 }
 
 func (r *receiving) run() error {
+	lock, err := alone(r.ctx, r.root)
+	if err != nil {
+		return err
+	}
+	r.lock = lock
 	if err := r.hello(); err != nil {
 		return err
 	}
