@@ -197,6 +197,7 @@ func (m *moving) copy(ctx context.Context, is *volumes.Move, ends []pods, live b
 		if !live {
 			what = "nothing runs; copies the rest of"
 		}
+		m.say(false, "%s %s", what, c.Name)
 		var last report
 		tell := func(line string) {
 			r := report{}

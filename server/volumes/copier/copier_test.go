@@ -1,0 +1,403 @@
+package copier
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/kubernetes/fake"
+	"k8s.io/client-go/kubernetes/scheme"
+	typed "k8s.io/client-go/kubernetes/typed/core/v1"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/remotecommand"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/server/podexec"
+	"skerry.dev/skerry/server/volumes"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// fakeSpace is a space at whose targets Deployments have a Pod at once, and programs run that say what a test wants.
+type fakeSpace struct {
+	*fake.Clientset
+	t *testing.T
+
+	mu    sync.Mutex
+	rest  *rest.RESTClient
+	runs  []string                              // "POD COMMAND" of what has begun, without the ends of names
+	now   map[string]int                        // how many run in a Pod
+	round func(n int, live bool) (int64, error) // what the sender of the nth round has sent; waits as long as it takes
+	n     int
+	woken int
+}
+
+func (f *fakeSpace) CoreV1() typed.CoreV1Interface { return fakeCore{f.Clientset.CoreV1(), f.rest} }
+
+type fakeCore struct {
+	typed.CoreV1Interface
+	rest *rest.RESTClient
+}
+
+func (c fakeCore) RESTClient() rest.Interface { return c.rest }
+
+func (f *fakeSpace) Get(ctx context.Context, k store.Key, _ string) (map[string]any, error) {
+	var o any
+	var err error
+	switch k.Resource {
+	case "deployments":
+		o, err = f.AppsV1().Deployments(k.Namespace).Get(ctx, k.Name, metav1.GetOptions{})
+	case "persistentvolumeclaims":
+		o, err = f.CoreV1().PersistentVolumeClaims(k.Namespace).Get(ctx, k.Name, metav1.GetOptions{})
+	default:
+		err = apierrors.NewNotFound(corev1.Resource(k.Resource), k.Name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return runtime.DefaultUnstructuredConverter.ToUnstructured(o)
+}
+
+func (f *fakeSpace) Create(ctx context.Context, k store.Key, _ string, o map[string]any) (map[string]any, error) {
+	d := &appsv1.Deployment{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(o, d); err != nil {
+		return nil, err
+	}
+	if _, err := f.AppsV1().Deployments(k.Namespace).Create(ctx, d, metav1.CreateOptions{}); err != nil {
+		return nil, err
+	}
+	return o, f.pod(ctx, d)
+}
+
+// pod is that of a Deployment, which runs at its target.
+func (f *fakeSpace) pod(ctx context.Context, d *appsv1.Deployment) error {
+	_, err := f.CoreV1().Pods(d.Namespace).Create(ctx, &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: d.Name + "-pod", Namespace: d.Namespace, Labels: d.Spec.Template.Labels,
+			Annotations: map[string]string{v1alpha1.AnnotationReportedFrom: d.Labels[v1alpha1.LabelTarget]}},
+		Status: corev1.PodStatus{Conditions: []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue}}},
+	}, metav1.CreateOptions{})
+	return err
+}
+
+func (f *fakeSpace) Patch(
+	ctx context.Context, k store.Key, _, _ string, patch []byte,
+) (map[string]any, error) {
+	d, err := f.AppsV1().Deployments(k.Namespace).Patch(ctx, k.Name, types.MergePatchType, patch, metav1.PatchOptions{})
+	if err != nil {
+		return nil, err
+	}
+	f.woken++
+	return nil, f.pod(ctx, d)
+}
+
+// program is one that runs in a Pod.
+type program struct {
+	f   *fakeSpace
+	pod string
+	url *url.URL
+}
+
+func (f *fakeSpace) exec(r *rest.Request) (remotecommand.Executor, error) {
+	part := strings.Split(r.URL().Path, "/")
+	return &program{f, part[len(part)-2], r.URL()}, nil
+}
+
+func (p *program) Stream(o remotecommand.StreamOptions) error {
+	return p.StreamWithContext(context.Background(), o)
+}
+
+func (p *program) StreamWithContext(ctx context.Context, o remotecommand.StreamOptions) error {
+	command := p.url.Query()["command"]
+	p.f.mu.Lock()
+	if p.f.now[p.pod]++; p.f.now[p.pod] > 1 {
+		p.f.t.Errorf("%d programs at once in %s", p.f.now[p.pod], p.pod)
+	}
+	p.f.mu.Unlock()
+	defer func() {
+		p.f.mu.Lock()
+		p.f.now[p.pod]--
+		p.f.mu.Unlock()
+	}()
+	if command[2] == "receive" { // it ends with the sender
+		_, err := o.Stdin.Read(make([]byte, 1))
+		if ctx.Err() != nil || err == nil {
+			return context.Canceled
+		}
+		return nil
+	}
+	live := slices.Contains(command, "--live")
+	p.f.mu.Lock()
+	p.f.n++
+	n := p.f.n
+	p.f.runs = append(p.f.runs, fmt.Sprintf("%s live=%t", strings.SplitN(p.pod, "-", 3)[1], live))
+	p.f.mu.Unlock()
+	type result struct {
+		sent int64
+		err  error
+	}
+	ended := make(chan result, 1)
+	go func() {
+		sent, err := p.f.round(n, live)
+		ended <- result{sent, err}
+	}()
+	select {
+	case <-ctx.Done():
+		<-ended
+		return ctx.Err()
+	case r := <-ended:
+		if r.err != nil {
+			return r.err
+		}
+		line, _ := json.Marshal(report{Bytes: 2 * r.sent, Sent: r.sent})
+		_, err := o.Stderr.Write(append(line, '\n'))
+		return err
+	}
+}
+
+// copying is a Copier in a space with an app that mounts claims "data" and "logs".
+type copying struct {
+	*fakeSpace
+	c    *Copier
+	move volumes.Move
+	ctx  context.Context
+	end  func()
+}
+
+func newCopying(t *testing.T, round func(n int, live bool) (int64, error)) *copying {
+	claim := func(name string) *corev1.PersistentVolumeClaim {
+		return &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: "web"}}
+	}
+	app := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Name: "app", Namespace: "web"}}
+	f := &fakeSpace{Clientset: fake.NewClientset(claim("data"), claim("logs"), app), t: t, now: map[string]int{},
+		round: round}
+	var err error
+	f.rest, err = rest.RESTClientForConfigAndClient(&rest.Config{Host: "http://space", APIPath: "/api",
+		ContentConfig: rest.ContentConfig{GroupVersion: &corev1.SchemeGroupVersion,
+			NegotiatedSerializer: scheme.Codecs.WithoutConversion()}}, http.DefaultClient)
+	if err != nil {
+		t.Fatal(err)
+	}
+	user := store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "web", Name: "app"}
+	w := &copying{fakeSpace: f, move: volumes.Move{Space: "shop", Unit: "unit", From: "paris", FromUID: "p", To: "oslo",
+		ToUID: "o", Claims: []volumes.Claim{
+			{Namespace: "web", Name: "data", UID: "1", User: user, UserVersion: "apps/v1"},
+			{Namespace: "web", Name: "logs", UID: "2", User: user, UserVersion: "apps/v1"}}}}
+	w.restart()
+	return w
+}
+
+// restart is a new process.
+func (w *copying) restart() {
+	if w.c != nil {
+		w.end()
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	w.ctx = ctx
+	w.c = New(Config{API: w.fakeSpace, Image: "skerry", Log: slog.New(slog.DiscardHandler),
+		Client: func(string) (kubernetes.Interface, error) { return w.fakeSpace, nil },
+		Exec:   func(string) podexec.Executor { return w.exec }})
+	w.end = func() { stop(); w.c.Wait() }
+	w.runs = nil
+}
+
+// keep says what is wanted, lets time pass, and returns how far the copy is then.
+func (w *copying) keep(left int64, pass time.Duration) volumes.State {
+	w.move.Left = left
+	move := w.move
+	w.c.Keep(w.ctx, move.Unit, &move, func() {})
+	time.Sleep(pass)
+	synctest.Wait()
+	return w.c.State(&move)
+}
+
+// ran are the rounds since it was asked last, a claim each.
+func (w *copying) ran() string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	out := strings.Join(w.runs, ", ")
+	w.runs = nil
+	return out
+}
+
+func (w *copying) expect(what, want string) {
+	w.t.Helper()
+	if ran := w.ran(); ran != want {
+		w.t.Errorf("%s: ran %q, want %q", what, ran, want)
+	}
+}
+
+// Rounds are made beside the app until the rest is little, then one a minute. The last one is made when the app has
+// stopped, once, and is worth nothing when the app has run again.
+func TestRounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sent := map[int]int64{1: 100 << 20, 2: 1 << 20, 3: 50 << 20}
+		w := newCopying(t, func(n int, _ bool) (int64, error) {
+			time.Sleep(time.Duration(sent[n]>>20) * 100 * time.Millisecond)
+			return sent[n], nil
+		})
+		defer func() { w.end() }()
+		if s := w.keep(0, time.Second); s.Copied != binding.CopiedNot || !strings.Contains(s.Text, "data") {
+			t.Errorf("in the first round: %+v", s)
+		}
+		w.expect("in the first round", "data live=true")
+		if s := w.keep(0, 15*time.Second); s.Copied != binding.CopiedNearly {
+			t.Errorf("after two rounds: %+v", s)
+		}
+		w.expect("the rest is not little after the first", "logs live=true, data live=true, logs live=true")
+		if s := w.keep(0, 50*time.Second); s.Copied != binding.CopiedNearly {
+			t.Errorf("while it is awaited: %+v", s)
+		}
+		w.expect("nothing has changed", "")
+		w.keep(0, 30*time.Second)
+		w.expect("a minute later", "data live=true, logs live=true")
+		if s := w.keep(7, time.Second); s.Copied != binding.CopiedWhole {
+			t.Errorf("after the last round: %+v", s)
+		}
+		w.expect("the last round", "data live=false, logs live=false")
+		if s := w.keep(7, time.Hour); s.Copied != binding.CopiedWhole {
+			t.Errorf("an hour later: %+v", s)
+		}
+		w.expect("all is compared", "")
+		if s := w.keep(0, time.Second); s.Copied == binding.CopiedWhole {
+			t.Errorf("it runs again: %+v", s)
+		}
+		w.expect("it runs again", "data live=true, logs live=true")
+		if s := w.keep(9, time.Second); s.Copied != binding.CopiedWhole {
+			t.Errorf("it has stopped again: %+v", s)
+		}
+		w.expect("it has stopped again", "data live=false, logs live=false")
+	})
+}
+
+// A round beside the app ends when the app has stopped, and the last one begins when its programs have ended.
+func TestLastRoundDoesNotWaitForOneBesideTheApp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newCopying(t, func(_ int, live bool) (int64, error) {
+			if live {
+				time.Sleep(3 * time.Second) // it takes a while to notice
+			}
+			return 1 << 30, nil
+		})
+		defer func() { w.end() }()
+		w.keep(0, time.Second)
+		w.expect("in a round", "data live=true")
+		if s := w.keep(5, 3*time.Second); s.Copied != binding.CopiedWhole {
+			t.Errorf("after the last round: %+v", s)
+		}
+		w.expect("the last round", "data live=false, logs live=false")
+	})
+}
+
+// What fails is tried again, later and later, and said. A new word is not waited for.
+func TestFailedRounds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		fails := errors.New("the link is cut")
+		w := newCopying(t, func(int, bool) (int64, error) { return 0, fails })
+		defer func() { w.end() }()
+		s := w.keep(0, 500*time.Millisecond)
+		if s.Copied != binding.CopiedNot || !strings.Contains(s.Text, "copy data from paris to oslo") ||
+			!strings.Contains(s.Text, "the link is cut") {
+			t.Errorf("%+v", s)
+		}
+		w.ran()
+		w.keep(0, 10*time.Minute)
+		if n := strings.Count(w.ran(), "live"); n < 15 || n > 25 {
+			t.Errorf("tried %d times in ten minutes", n)
+		}
+		fails = nil
+		if s := w.keep(3, 500*time.Millisecond); s.Copied != binding.CopiedWhole {
+			t.Errorf("it does not fail any more: %+v", s)
+		}
+	})
+}
+
+// A new process knows nothing: it has the movers that are there, and compares anew.
+func TestCopyAfterARestart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newCopying(t, func(int, bool) (int64, error) { return 1, nil })
+		defer func() { w.end() }()
+		if s := w.keep(4, time.Second); s.Copied != binding.CopiedWhole {
+			t.Fatalf("%+v", s)
+		}
+		w.restart()
+		if s := w.c.State(&w.move); s.Copied != binding.CopiedNot {
+			t.Errorf("before anything was compared: %+v", s)
+		}
+		if s := w.keep(4, time.Second); s.Copied != binding.CopiedWhole {
+			t.Errorf("%+v", s)
+		}
+		w.expect("anew", "data live=false, logs live=false")
+		movers, err := w.AppsV1().Deployments("web").List(t.Context(), metav1.ListOptions{
+			LabelSelector: "app.kubernetes.io/component=" + volumes.Component})
+		if err != nil || len(movers.Items) != 4 {
+			t.Errorf("%d movers, %v", len(movers.Items), err)
+		}
+
+		// What was copied before is not left out because it is not known any more.
+		w.restart()
+		w.move.Claims = w.move.Claims[:1]
+		if s := w.keep(4, time.Second); s.Copied == binding.CopiedWhole || !strings.Contains(s.Text, "does not show the claim") {
+			t.Errorf("one claim is not known any more: %+v", s)
+		}
+		w.expect("one claim is not known any more", "")
+	})
+}
+
+// A move of the other direction is another one, and a mover that only kept a volume runs again.
+func TestAnotherMove(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newCopying(t, func(int, bool) (int64, error) { return 1, nil })
+		defer func() { w.end() }()
+		w.keep(4, time.Second)
+		k := volumes.MoverKey(&w.move, w.move.Claims[0], volumes.SideFrom)
+		kept := volumes.Keeper(time.Now())
+		if _, err := w.AppsV1().Deployments("web").Patch(t.Context(), k.Name, types.MergePatchType, kept,
+			metav1.PatchOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.CoreV1().Pods("web").Delete(t.Context(), k.Name+"-pod", metav1.DeleteOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		back := w.move
+		back.From, back.FromUID, back.To, back.ToUID = back.To, back.ToUID, back.From, back.FromUID
+		there := w.move
+		w.ran()
+		w.move = back
+		if s := w.keep(0, time.Second); s.Copied != binding.CopiedNearly {
+			t.Errorf("the way back: %+v", s)
+		}
+		if s := w.c.State(&there); s.Copied != binding.CopiedNot {
+			t.Errorf("of the move that is over: %+v", s)
+		}
+		w.expect("the way back", "data live=true, logs live=true")
+		w.move = there
+		if s := w.keep(0, time.Second); s.Copied != binding.CopiedNearly || w.woken != 1 {
+			t.Errorf("there again: %+v, %d movers were woken", s, w.woken)
+		}
+		w.c.Keep(w.ctx, w.move.Unit, nil, nil)
+		synctest.Wait()
+		w.ran()
+		time.Sleep(time.Hour)
+		w.expect("nothing is wanted", "")
+	})
+}
