@@ -2,10 +2,12 @@ package placement
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
 	"k8s.io/apimachinery/pkg/labels"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -28,9 +30,21 @@ func largest(name string) *Target {
 	return &Target{Name: name, Labels: l, Facts: f}
 }
 
+// used is how long the thread of the test has had a processor: others that have it meanwhile do not count.
+func used(t *testing.T) time.Duration {
+	t.Helper()
+	var u unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_THREAD, &u); err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
 // TestExpressionsThatTakeLong: an expression that cannot be refused ends within milliseconds for a
 // target, and what it makes of a target is not made again for each Placement and review.
 func TestExpressionsThatTakeLong(t *testing.T) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	loop := ten + ".all(a, " + ten + ".all(b, " + ten + ".all(c, %s)))"
 	for _, text := range []string{
 		"target == target", "target.labels == target.labels", "target.properties == target.properties",
@@ -46,14 +60,14 @@ func TestExpressionsThatTakeLong(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			at, began := largest("a"), time.Now()
+			at, began := largest("a"), used(t)
 			_, _ = e.holds(at)
-			first := time.Since(began)
-			began = time.Now()
+			first := used(t) - began
+			began = used(t)
 			for range 1000 {
 				_, _ = e.holds(at)
 			}
-			if again := time.Since(began); first > 100*time.Millisecond || again > 100*time.Millisecond {
+			if again := used(t) - began; first > 100*time.Millisecond || again > 100*time.Millisecond {
 				t.Errorf("%s: %v, and %v for 1,000 more decisions", whole, first, again)
 			}
 		}
