@@ -125,6 +125,8 @@ func isExported(gr schema.GroupResource, o *unstructured.Unstructured) bool {
 		return !v1alpha1.IsPolicy(o.GetName())
 	case gr == schema.GroupResource{Resource: "configmaps"}:
 		return o.GetName() != "kube-root-ca.crt"
+	case gr == schema.GroupResource{Group: "apps", Resource: "deployments"}:
+		return o.GetAnnotations()[v1alpha1.AnnotationMover] == "" // its claim is at a target of this center
 	case gr == schema.GroupResource{Group: "batch", Resource: "jobs"}, gr == schema.GroupResource{Resource: "pods"}:
 		return !hasEnded(o) && o.GetAnnotations()[v1alpha1.AnnotationHook] == "" // a hook is of a move at this center
 	case gr == schema.GroupResource{Resource: "secrets"}:

@@ -24,6 +24,8 @@ func TestIsExported(t *testing.T) {
 	}
 	jobs, hook := schema.GroupResource{Group: "batch", Resource: "jobs"}, object("default", "hook", nil)
 	hook.SetAnnotations(map[string]string{v1alpha1.AnnotationHook: "any"})
+	deployments, mover := schema.GroupResource{Group: "apps", Resource: "deployments"}, object("default", "mover", nil)
+	mover.SetAnnotations(map[string]string{v1alpha1.AnnotationMover: "any"})
 	const config = "extension-apiserver-authentication"
 	filled := map[string]any{"client-ca-file": "mine"}
 	for name, c := range map[string]struct {
@@ -39,6 +41,8 @@ func TestIsExported(t *testing.T) {
 		"another role":                       {roles, object("kube-system", "mine", nil), true},
 		"a Job":                              {jobs, object("default", "mine", nil), true},
 		"a Job that is a hook of a move":     {jobs, hook, false},
+		"a Deployment":                       {deployments, object("default", "mine", nil), true},
+		"what copies a volume":               {deployments, mover, false},
 	} {
 		if got := isExported(c.gr, c.o); got != c.want {
 			t.Errorf("%s: %v", name, got)

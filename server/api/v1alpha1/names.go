@@ -185,6 +185,7 @@ func CenterAnnotations() []string {
 		AnnotationSpaceAPI,
 		AnnotationPodAPIUsed,
 		AnnotationHook,
+		AnnotationMover,
 		AnnotationDependents,
 	}
 }
