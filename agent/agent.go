@@ -172,7 +172,8 @@ type agent struct {
 	clock      *enroll.Clock
 	figures    *figures
 	gateway    *gateway.Gateway   // nil for a relay
-	services   *services.Services // nil for a relay, and where there is no gateway
+	services   *services.Services // nil for a relay
+	pods       *streams.Site      // nil for a relay
 	// gatewayMetrics and servicesMetrics are nil for a relay.
 	gatewayMetrics  *gateway.Metrics
 	servicesMetrics *services.Metrics

@@ -37,8 +37,10 @@ func (a *agent) openGateway() (err error) {
 	if err != nil {
 		return err
 	}
+	a.pods = podsOfSite(a)
 	c := services.Config{
 		Dir: a.DataDir, Clients: a.clients, Inventory: a.inventory, Up: a.Upward, Metrics: a.servicesMetrics,
+		Here:  a.pods.Answer,
 		Again: func(k store.Key) { a.applier.Again([]store.Key{k}) }, Log: a.Log.With("part", "services"),
 	}
 	if cmp.Or(a.GatewayAddress, gateway.Off) != gateway.Off {
@@ -47,6 +49,7 @@ func (a *agent) openGateway() (err error) {
 		}
 	}
 	a.services = services.New(c)
+	a.pods.Idle = a.services.Idle
 	if c.Address != nil {
 		a.applier.Reaches, a.applier.Callers = a.services.Need, a.services
 	}

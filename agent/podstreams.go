@@ -10,29 +10,30 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
+// podsOfSite returns what reaches the Pods of the site.
+func podsOfSite(a *agent) *streams.Site {
+	ahead := &spool.Limits{Memory: 64 << 10, Disk: 64 << 20, All: 256 << 20, Dir: a.DataDir}
+	return &streams.Site{
+		Client: a.clients.For,
+		Pods:   a.observer,
+		As:     a.applier.Acting,
+		There:  a.inventory.There,
+		MayDebug: func(space string, spec, containers []byte) error {
+			return a.permission.Policy().Debug(space, spec, containers)
+		},
+		Ahead: func(conn io.ReadWriteCloser) io.ReadWriteCloser { return spool.New(conn, ahead) },
+	}
+}
+
 // streams returns what serves the streams that the parent opens into Pods.
 func (a *agent) streams() tunnel.StreamHandler {
-	ahead := &spool.Limits{Memory: 64 << 10, Disk: 64 << 20, All: 256 << 20, Dir: a.DataDir}
 	cfg := streams.Config{Pods: a.observer, Log: a.Log}
 	if a.audit != nil {
 		cfg.Audit = a.audit.Note
 	}
 	switch {
 	case !a.Config.Relay:
-		site := &streams.Site{
-			Client: a.clients.For,
-			Pods:   a.observer,
-			As:     a.applier.Acting,
-			There:  a.inventory.There,
-			MayDebug: func(space string, spec, containers []byte) error {
-				return a.permission.Policy().Debug(space, spec, containers)
-			},
-			Ahead: func(conn io.ReadWriteCloser) io.ReadWriteCloser { return spool.New(conn, ahead) },
-		}
-		if a.services != nil {
-			site.Idle = a.services.Idle
-		}
-		cfg.Backend, cfg.Allow = site, a.allowsStream
+		cfg.Backend, cfg.Allow = a.pods, a.allowsStream
 		cfg.View = &view.Site{Client: a.clients.For, Records: a.inventory, Pods: a.observer}
 	case a.Children != nil:
 		cfg.Backend = &streams.Relay{Client: a.clients.For, Children: a.Children, Owns: a.observer.Owns}

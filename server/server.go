@@ -332,8 +332,8 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	if err != nil {
 		return err
 	}
-	s.services = services.New(services.Config{Serving: s.delivery.Serving, Sites: s.sites, RTT: s.sessions.RTT,
-		Parent: s.cfg.Parent, Log: s.cfg.Log.With("part", "services")})
+	s.services = services.New(services.Config{Serving: s.delivery.Serving, Moves: delivery.MovesOf(s.delivery),
+		Sites: s.sites, RTT: s.sessions.RTT, Parent: s.cfg.Parent, Log: s.cfg.Log.With("part", "services")})
 	s.gateway = gateway.New(gateway.Config{API: s.api, Runs: s.delivery.RunsAs, Parent: s.cfg.Parent,
 		Services: s.services, Log: s.cfg.Log.With("part", "gateway")})
 	s.spaces = space.New(space.Config{Set: set, Loopback: s.asLeader, Open: s.api.Loopback, Lead: s.lead.Won(),

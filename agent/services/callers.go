@@ -5,7 +5,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/netip"
+	"net/url"
+	"strconv"
 	"sync"
 	"time"
 
@@ -53,8 +56,12 @@ func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 		reset(caller)
 		return
 	}
-	defer give()
-	conn, err := s.call(ctx, e.of, port)
+	defer func() { give() }()
+	conn, err := s.connect(ctx, e, port)
+	if moves(err) && late.Stop() {
+		late.Reset(holdTime)
+		conn, err = s.hold(ctx, e, port, &give, err)
+	}
 	if err == nil && !late.Stop() {
 		conn.Close()
 		err = context.DeadlineExceeded
@@ -88,6 +95,27 @@ func (s *silence) over(now time.Time) bool {
 	}
 	s.until = now.Add(time.Minute)
 	return true
+}
+
+// connect connects to a port of a Service: at another site, or here, where no other one answers and a Pod has become
+// ready since kube-proxy sent the caller to this machine.
+func (s *Services) connect(ctx context.Context, e *entry, port uint16) (io.ReadWriteCloser, error) {
+	conn, err := s.call(ctx, e.of, port)
+	if err == nil || s.Here == nil || s.Idle(e.of.at.namespace, e.of.at.service) {
+		return conn, err
+	}
+	resp, failed := s.Here(ctx, &exchange.Request{Space: e.of.key.Space, SpaceUID: e.of.spaceUID,
+		Namespace: e.of.key.Namespace, Pod: e.of.key.Name, UID: e.of.uid, Resource: exchange.Services,
+		Verb: exchange.Connect, Query: url.Values{exchange.OptionPort: {strconv.Itoa(int(port))}},
+		Upgrade: exchange.Bytes()})
+	if failed != nil {
+		return nil, err
+	}
+	if here, is := resp.Body.(io.ReadWriteCloser); is && resp.StatusCode == http.StatusSwitchingProtocols {
+		return here, nil
+	}
+	resp.Body.Close()
+	return nil, err
 }
 
 // call has the parent connect to a port of a Service, at another site.

@@ -12,7 +12,8 @@
 //  3. The remote slice has this machine as an endpoint. That is ready while no Pod of the Service is ready
 //     here, so that kube-proxy sends connections to the agent then, and no other.
 //  4. A caller has to be a Pod of the very space (callers.go). Every other one is reset.
-//  5. The parent is asked for a connection (upward.Call). Without one the caller is reset, within 3 s.
+//  5. The parent is asked for a connection (upward.Call). Without one the caller is reset, within 3 s. It
+//     waits for longer where what answers moves (hold.go).
 //
 // A Service goes with its slice and its ports. Slices of other makers are left alone.
 package services

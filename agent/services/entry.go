@@ -27,6 +27,7 @@ type entry struct {
 	ending context.CancelFunc
 	ctx    context.Context
 	open   sync.WaitGroup
+	held   held
 	// silence is about why it answers nowhere.
 	silence silence
 }
@@ -37,6 +38,7 @@ type callee struct {
 	key      store.Key // in the space
 	origin   string    // its UID there
 	spaceUID string
+	at       name
 }
 
 // door is a port of this machine that stands for one of a Service.
@@ -179,7 +181,7 @@ func (s *Services) begin(ctx context.Context, n name, o *target.Object) (*entry,
 	if !namespace.IsOf(k.Space, uid) {
 		return nil, fmt.Errorf("its namespace is not of space %s", k.Space)
 	}
-	e := &entry{of: callee{o.Metadata.UID, k, o.OriginUID(), uid}, at: s.at, ports: map[uint16]*door{}}
+	e := &entry{of: callee{o.Metadata.UID, k, o.OriginUID(), uid, n}, at: s.at, ports: map[uint16]*door{}}
 	e.ctx, e.ending = context.WithCancel(ctx)
 	s.mu.Lock()
 	s.entries[n] = e

@@ -10,9 +10,9 @@ import (
 	"skerry.dev/skerry/tunnel/ondemand"
 )
 
-// When what answers for a Service here is to be deleted, and another site answers for it, its callers are led there
-// first. A kubelet ends a Pod while kube-proxy still sends connections to it. Here the way to the other site is opened,
-// then the Pods are taken off the Service, and they end when nobody is sent to them any more.
+// When what answers for a Service here is to be deleted, and another site answers for it or is about to (hold.go), its
+// callers are led there first. A kubelet ends a Pod while kube-proxy still sends connections to it. Here the way to the
+// other site is opened, then the Pods are taken off the Service, and they end when nobody is sent to them any more.
 
 // leadTimes are how long leading may take.
 type leadTimes struct {
@@ -144,7 +144,7 @@ func (s *Services) lead(e *entry, n name, l *lead) {
 	s.mu.Unlock()
 }
 
-// answersElsewhere reports whether another site answers for a Service, at any of its ports.
+// answersElsewhere reports whether another site answers for a Service, at any of its ports, or will: it moves.
 func (s *Services) answersElsewhere(e *entry, n name) bool {
 	s.mu.Lock()
 	is, err := specOf(s.known[n])
@@ -158,6 +158,8 @@ func (s *Services) answersElsewhere(e *entry, n name) bool {
 		conn, err := s.call(ctx, e.of, port)
 		if err == nil {
 			conn.Close()
+		}
+		if err == nil || moves(err) {
 			return true
 		}
 	}

@@ -116,3 +116,18 @@ func TestNobodyWaitsForNothing(t *testing.T) {
 		t.Error("what is not ready waits")
 	}
 }
+
+// Where another site will answer, callers are led to this machine, where they wait.
+func TestCallersAreLedToWhatMoves(t *testing.T) {
+	up := newParent(t)
+	up.set(true)
+	s := leavingSite(t, up, time.Minute)
+	s.mayGo()
+	eventually(t, "the Pod is taken off the Service", s.ledAway)
+	s.clusterSlice(false)
+	eventually(t, "it may go", s.mayGo)
+	caller := s.dial(t, "http")
+	eventually(t, "who calls waits", func() bool { return s.waiting() == 1 })
+	up.set(false)
+	greeted(t, caller)
+}

@@ -5,6 +5,7 @@ import "github.com/prometheus/client_golang/prometheus"
 // Metrics are the figures of the names that lead to other sites. Register them once.
 type Metrics struct {
 	open    prometheus.Gauge
+	waiting prometheus.Gauge
 	total   prometheus.Counter
 	refused *prometheus.CounterVec
 }
@@ -14,6 +15,8 @@ func NewMetrics() *Metrics {
 	return &Metrics{
 		open: prometheus.NewGauge(prometheus.GaugeOpts{Name: "skerry_services_connections",
 			Help: "Connections of pods of this site to Services that answer at other sites."}),
+		waiting: prometheus.NewGauge(prometheus.GaugeOpts{Name: "skerry_services_waiting",
+			Help: "Connections of pods of this site that wait for what answers, which is on its way to another site."}),
 		total: prometheus.NewCounter(prometheus.CounterOpts{Name: "skerry_services_connections_total",
 			Help: "Connections of pods of this site that another site has answered."}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "skerry_services_refused_total",
@@ -25,6 +28,7 @@ func NewMetrics() *Metrics {
 // Describe implements prometheus.Collector.
 func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 	m.open.Describe(out)
+	m.waiting.Describe(out)
 	m.total.Describe(out)
 	m.refused.Describe(out)
 }
@@ -32,6 +36,7 @@ func (m *Metrics) Describe(out chan<- *prometheus.Desc) {
 // Collect implements prometheus.Collector.
 func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	m.open.Collect(out)
+	m.waiting.Collect(out)
 	m.total.Collect(out)
 	m.refused.Collect(out)
 }
@@ -51,4 +56,10 @@ func (m *Metrics) connected() (ended func()) {
 	m.total.Inc()
 	m.open.Inc()
 	return m.open.Dec
+}
+
+// waits counts a caller that waits, and returns what counts its end.
+func (m *Metrics) waits() (ended func()) {
+	m.waiting.Inc()
+	return m.waiting.Dec
 }

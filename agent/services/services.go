@@ -12,11 +12,12 @@ import (
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/ondemand"
 	"skerry.dev/skerry/tunnel/upward"
 )
 
-// Config is what Services work with. All fields but Address are required.
+// Config is what Services work with. All fields but Address and Here are required.
 type Config struct {
 	// Dir keeps which port stands for which.
 	Dir string
@@ -28,6 +29,8 @@ type Config struct {
 	Inventory interface {
 		ByUID(uid string) (store.Key, bool)
 	}
+	// Here connects to a ready Pod of a Service of this site; nil does not.
+	Here func(ctx context.Context, r *exchange.Request) (*http.Response, error)
 	// Again has a Service written anew, since LedAway says something else of it.
 	Again func(k store.Key)
 	// Up opens streams to the parent.
@@ -43,6 +46,7 @@ type Services struct {
 	up        http.RoundTripper
 	times     leadTimes
 	seats     seats
+	held      seats // of callers that wait
 	looks     looks
 	newcomers newcomers
 	needed    chan struct{}
@@ -72,7 +76,8 @@ type name struct{ namespace, service string }
 // New returns Services that do nothing before they are run, and needed.
 func New(c Config) *Services {
 	return &Services{Config: c, up: upward.NewTransport(c.Up), times: usualTimes,
-		seats: seats{most: mostConnections, mostOfSpace: mostOfSpace}, looks: newLooks(), newcomers: newNewcomers(),
+		seats: seats{most: mostConnections, mostOfSpace: mostOfSpace},
+		held:  seats{most: mostHeld, mostOfSpace: mostHeldOfSpace}, looks: newLooks(), newcomers: newNewcomers(),
 		needed: make(chan struct{}), woken: make(chan struct{}, 1),
 		known: map[name]*target.Object{}, slices: map[name]map[string]bool{}, dirty: map[name]struct{}{},
 		entries: map[name]*entry{}, leads: map[name]*lead{}, owners: map[string]owner{}, pods: map[string]map[pod]struct{}{},

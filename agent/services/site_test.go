@@ -50,6 +50,7 @@ type parent struct {
 	mu    sync.Mutex
 	calls []upward.ServiceCall
 	cut   bool
+	moves bool   // nobody answers, since that moves
 	echo  string // of the Pod that answers
 	child tunnel.Conn
 	deaf  tunnel.Conn // nil, or whose streams nobody hears
@@ -82,7 +83,12 @@ func (p *parent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p.mu.Lock()
 	p.calls = append(p.calls, call)
+	moves := p.moves
 	p.mu.Unlock()
+	if moves {
+		upward.WriteFault(w, &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: exchange.Moving, Message: "it moves"})
+		return
+	}
 	here, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", p.echo)
 	if err == nil {
 		_, err = fmt.Fprintf(here, "port %d: ", call.Port)
@@ -106,6 +112,8 @@ type site struct {
 	uid   string       // of the Service
 	off   bool         // the site has no gateway
 	again atomic.Int32 // how often the Service was to be written anew
+	// here answers for Pods of the site; nil does not.
+	here func(ctx context.Context, r *exchange.Request) (*http.Response, error)
 	// times are those of leading, zero for the usual ones.
 	times leadTimes
 	log   logged
@@ -190,6 +198,7 @@ func (s *site) start(t *testing.T, dir string) (stop func()) {
 	c := Config{Dir: dir, Clients: clients, Up: s.up, Metrics: NewMetrics(),
 		Log:       slog.New(slog.NewTextHandler(&s.log, nil)),
 		Again:     s.writeAnew,
+		Here:      s.here,
 		Inventory: inventory{s.uid: {Space: "shop", Resource: "services", Namespace: "app", Name: "web"}}}
 	if !s.off {
 		c.Address = func(context.Context) (netip.Addr, error) { return netip.MustParseAddr(loopback), nil }

@@ -64,6 +64,17 @@ func TestNobodyAnswers(t *testing.T) {
 			if way := joined(f["top"].log.take()); way != c.way {
 				t.Errorf("asked %s, want %s", way, c.way)
 			}
+			if reason := exchange.FaultOf(err).Reason; reason != "ServiceUnavailable" {
+				t.Errorf("refused for %s", reason)
+			}
+			for _, knows := range []string{"top", "nordic"} { // both are on all ways
+				f := newFleet(t)
+				f["top"].on, f[knows].moves = []string{c.at}, true
+				_, err := f[c.from].dial(t)
+				if reason := exchange.FaultOf(err).Reason; reason != exchange.Moving {
+					t.Errorf("it moves at %s, and is refused for %s: %v", knows, reason, err)
+				}
+			}
 		})
 	}
 }

@@ -63,6 +63,7 @@ type tier struct {
 	// on are the children where the Service is, named those that have its name.
 	mu        sync.Mutex
 	on, named []string
+	moves     bool     // what answers is on its way
 	closed    []string // TARGET/WAY, by spec.allow of its SyncTarget
 	spaceUID  string
 	down      map[string]tunnel.Conn // to the children
@@ -87,7 +88,8 @@ func (c *tier) uid() string { return c.name + "-web" }
 func newCenter(t *testing.T, name string, parent *tier) *tier {
 	c := &tier{name: name, parent: parent, log: &log{}, spaceUID: "s-" + name, down: map[string]tunnel.Conn{}}
 	config := services.Config{Serving: c.serving, Log: slog.New(slog.DiscardHandler),
-		RTT: func(string) (time.Duration, bool) { return 0, false }}
+		Moves: func(store.Key) bool { return c.moves },
+		RTT:   func(string) (time.Duration, bool) { return 0, false }}
 	if parent != nil {
 		c.log = parent.log
 		config.Parent = opens(func(ctx context.Context) (tunnel.Stream, error) {

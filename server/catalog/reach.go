@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"slices"
+
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -45,6 +47,13 @@ func (o *Object) Above() string {
 		return n.Above
 	}
 	return ""
+}
+
+// Moves reports whether an object, or a workload that it follows, is on its way to another target. The lock must be
+// held.
+func Moves(c *Catalog, o *Object) bool {
+	moves := func(o *Object) bool { return !c.Records.Index.Record(c.Records.Of(o)).Settled() }
+	return moves(o) || o.Ties != nil && slices.ContainsFunc(o.Ties.Leaders.list(), moves)
 }
 
 // Feeds are the targets whose feeds have an object: where it is, and where its name is.

@@ -21,6 +21,16 @@ func (d *Delivery) Serving(target string, k store.Key, uid string) (at []string,
 	return others(d.catalog, o.On, target), o.Above(), true
 }
 
+// MovesOf returns what says of a Service whether it, or what answers for it, is on its way to another target.
+func MovesOf(d *Delivery) func(k store.Key) bool {
+	return func(k store.Key) bool {
+		d.catalog.RLock()
+		defer d.catalog.RUnlock()
+		o := d.catalog.Find(k)
+		return o != nil && o.Present && catalog.Moves(d.catalog, o)
+	}
+}
+
 // Ways says which ways to reach into targets are closed by spec.allow of their SyncTargets.
 type Ways struct{ catalog *catalog.Catalog }
 

@@ -94,17 +94,23 @@ func TestAMoveLeavesTheName(t *testing.T) {
 				c.eventually("it runs at b", func() bool { return c.has("b", web) && c.has("b", service) })
 				c.report("b", web, nil)
 				c.report("b", service, nil)
+				moves := MovesOf(c.d)
+				c.eventually("it rests", func() bool { return !moves(service) })
 				c.placement("p", 2, []any{"a"}, breakIf(breaks))
+				c.eventually("it moves", func() bool { return moves(service) })
 				if breaks {
 					c.eventually("it leaves b first", func() bool { return !c.has("b", web) })
 					c.gone("b", web)
+				}
+				if !moves(service) || moves(placementOf("p")) {
+					t.Error("it has not moved yet")
 				}
 				c.eventually("it comes to a", func() bool { return c.has("a", web) && c.has("a", service) })
 				c.report("a", web, nil)
 				c.report("a", service, nil)
 				c.eventually("and has moved, but for its name", func() bool {
 					return !c.has("b", web) && c.has("b", service) && c.annotation(web) == "a" &&
-						slices.Equal(c.decided(placementOf("p")), []string{"a"})
+						slices.Equal(c.decided(placementOf("p")), []string{"a"}) && !moves(service)
 				})
 			})
 		})
@@ -116,6 +122,26 @@ func breakIf(breaks bool) map[string]any {
 		return m{"move": m{"type": "BreakBeforeMake"}}
 	}
 	return nil
+}
+
+// A Service that goes along with a Deployment moves while that does.
+func TestAServiceMovesWithItsDeployment(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", m{v1alpha1.LabelTarget: "b"})
+		web, service := c.web("b"), c.reaching(v1alpha1.ReachSpace)
+		moves := MovesOf(c.d)
+		c.eventually("both are there", func() bool { return c.has("b", web) && c.has("b", service) && !moves(service) })
+		c.report("b", web, nil)
+		c.report("b", service, nil)
+		c.label(web, m{v1alpha1.LabelTarget: "a"})
+		c.eventually("it moves", func() bool { return c.has("a", web) && c.has("a", service) && moves(service) })
+		c.report("a", service, nil)
+		c.report("a", web, nil)
+		c.eventually("it has moved", func() bool { return !c.has("b", web) })
+		c.gone("b", web)
+		c.eventually("it rests", func() bool { return !moves(service) })
+	})
 }
 
 // appWeb writes the Deployment web with the label that Placements of the tests select.

@@ -23,6 +23,7 @@ import (
 // above is the parent of a relay, which greets who calls, or refuses.
 type above struct {
 	refuses bool
+	moves   bool // nobody answers, since that moves
 	stays   bool // whoever answers reads until the caller has ended
 	mu      sync.Mutex
 	calls   []string // SITE of SPACE: CALL
@@ -38,6 +39,9 @@ func (a *above) opener(t *testing.T) upward.Opener {
 		switch {
 		case err != nil || wrong != nil:
 			t.Error(err, wrong)
+		case a.moves:
+			upward.WriteFault(w, &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: exchange.Moving, Message: "moves"})
+			return
 		case a.refuses:
 			upward.WriteFault(w, &exchange.Fault{Code: http.StatusServiceUnavailable, Message: "nobody above"})
 			return
@@ -207,4 +211,29 @@ func TestTheWayUpIsShared(t *testing.T) {
 		t.Fatalf("when all have ended: %v", err)
 	}
 	resp.Body.Close()
+}
+
+// A refusal says that what answers is on its way, whether that is known here or above.
+func TestWhatMovesIsToldApart(t *testing.T) {
+	away := map[string]error{"oslo": &exchange.Fault{Code: http.StatusServiceUnavailable, Message: "oslo is away"}}
+	for name, c := range map[string]struct {
+		here, above bool
+		at          []string
+		want        string
+	}{
+		"nothing moves":        {at: []string{"oslo"}, want: "ServiceUnavailable"},
+		"it moves here":        {here: true, at: []string{"oslo"}, want: exchange.Moving},
+		"it is nowhere now":    {here: true, want: exchange.Moving},
+		"it moves above":       {above: true, at: []string{"oslo"}, want: exchange.Moving},
+		"it is nowhere at all": {want: "ServiceUnavailable"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a := &above{refuses: !c.above, moves: c.above}
+			w := &world{at: c.at, answer: away, up: a.opener(t), moves: c.here}
+			_, err := w.ask(t, call)
+			if err == nil || exchange.FaultOf(err).Reason != c.want {
+				t.Errorf("%v, reason %q, want %q", err, exchange.FaultOf(err).Reason, c.want)
+			}
+		})
+	}
 }

@@ -11,6 +11,8 @@
 //	    one that says nothing for a second the next one is asked, too: the first that connects has the call.
 //	 4. A relay whose own targets do not answer asks its parent last, in its own name.
 //	 5. Bytes pass until both sides have ended.
+//	 6. Where nothing answers because it is on its way to another target, the refusal says so (exchange.Moving): the
+//	    site that asks has its callers wait.
 //
 // A relay is one target to its parent. What its parent asks (Answer), it asks of its own targets, and never of its
 // parent again. The parent does not ask the target that a call came from. So a call goes up, then down, and no target
@@ -25,6 +27,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -40,6 +43,8 @@ type Config struct {
 	// it has at the parent, empty where it does not come from there. It is false where the one that asks has neither
 	// the Service nor its name. No name asks for the parent.
 	Serving func(target string, k store.Key, uid string) (at []string, above string, has bool)
+	// Moves reports whether what answers for a Service is on its way to another target.
+	Moves func(k store.Key) bool
 	// Sites reaches the targets.
 	Sites exchange.Sites
 	// RTT is how far away a target is. It is false while nobody knows.
@@ -54,11 +59,12 @@ type Services struct {
 	Config
 	up     *http.Transport // nil without a parent
 	shares exchange.Shares // of what goes to the parent
+	moves  moves
 }
 
 // New returns Services.
 func New(c Config) *Services {
-	s := &Services{Config: c}
+	s := &Services{Config: c, moves: moves{now: c.Moves}}
 	if c.Parent != nil {
 		s.up = upward.NewTransport(c.Parent)
 	}
@@ -112,6 +118,7 @@ func (s *Services) connect(
 	if !has {
 		return nil, unknown(target, space, call)
 	}
+	moving := s.moves.is(k) // now: the move may be over when nobody has answered
 	s.order(targets)
 	var ways []way
 	for _, at := range targets {
@@ -128,15 +135,24 @@ func (s *Services) connect(
 	if resp != nil {
 		return resp, nil
 	}
+	reason := "ServiceUnavailable"
 	why := "no other site has it that may be called (spec.allow.services of its SyncTarget); the Service's annotation " +
 		"skerry.dev/targets says where it is"
 	if len(failed) > 0 {
-		why = strings.Join(failed, "; ")
+		var words []string
+		for _, f := range failed {
+			words = append(words, f.Message)
+		}
+		why = strings.Join(words, "; ")
+	}
+	saysSo := func(f *exchange.Fault) bool { return f.Reason == exchange.Moving }
+	if moving || s.moves.is(k) || slices.ContainsFunc(failed, saysSo) {
+		reason, why = exchange.Moving, "what answers for it is on its way to another site; "+why
 	}
 	if len(why) > mostWords {
 		why = strings.ToValidUTF8(why[:mostWords], "") + "..."
 	}
-	return nil, &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: 1,
+	return nil, &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: reason, After: 1,
 		Message: fmt.Sprintf("Service %s/%s of space %s answers nowhere: %s", call.Namespace, call.Service, space, why)}
 }
 

@@ -32,6 +32,7 @@ type world struct {
 	late   map[string]time.Duration // what sites take
 	asked  []string
 	up     upward.Opener // to the parent of a relay
+	moves  bool
 }
 
 var errBusy = &exchange.Fault{Code: http.StatusTooManyRequests, Message: "busy"}
@@ -76,7 +77,7 @@ func (w *world) Do(ctx context.Context, target string, r *exchange.Request) (*ht
 }
 
 func (w *world) services() *Services {
-	return New(Config{Serving: w.serving, Sites: w, Parent: w.up, Log: slog.New(slog.DiscardHandler),
+	return New(Config{Serving: w.serving, Sites: w, Moves: func(store.Key) bool { return w.moves }, Parent: w.up, Log: slog.New(slog.DiscardHandler),
 		RTT: func(t string) (time.Duration, bool) { d, known := w.rtt[t]; return d, known }})
 }
 
@@ -197,3 +198,34 @@ func TestACallerGoesAway(t *testing.T) {
 		}
 	})
 }
+
+// What was on its way a moment ago may not answer yet.
+func TestAMoveIsRemembered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		moves := true
+		m := remembers(func(store.Key) bool { return moves })
+		web, api := store.Key{Name: "web"}, store.Key{Name: "api"}
+		if !m.is(web) {
+			t.Error("it moves")
+		}
+		moves = false
+		time.Sleep(settleTime - time.Millisecond)
+		if !m.is(web) || m.is(api) {
+			t.Error("it moved until a moment ago, and the other one did not")
+		}
+		time.Sleep(time.Millisecond)
+		if m.is(web) {
+			t.Error("it has not moved for a while")
+		}
+		moves = true
+		for i := range 3 * mostSeen {
+			m.is(store.Key{Name: fmt.Sprint(i)})
+			time.Sleep(settleTime / 100)
+		}
+		if n := len(m.seen); n > 2*mostSeen {
+			t.Errorf("%d are remembered", n)
+		}
+	})
+}
+
+func remembers(now func(store.Key) bool) *moves { return &moves{now: now} }

@@ -41,7 +41,7 @@ var (
 // first tries one way after the other, and returns the answer of the first that connects, else why none did. A
 // refusal has the next one tried at once. A way that says nothing goes on beside the next one: it may be dead, or
 // far away.
-func first(ctx context.Context, ways []way) (resp *http.Response, failed []string) {
+func first(ctx context.Context, ways []way) (resp *http.Response, failed []*exchange.Fault) {
 	late, next := time.NewTimer(patience), time.NewTimer(turn)
 	defer late.Stop()
 	defer next.Stop()
@@ -68,7 +68,7 @@ func first(ctx context.Context, ways []way) (resp *http.Response, failed []strin
 				return a.resp, nil
 			}
 			ends[a.way](a.err)
-			failed = append(failed, exchange.FaultOf(a.err).Message)
+			failed = append(failed, exchange.FaultOf(a.err))
 			begin()
 		case <-next.C:
 			begin()
@@ -94,10 +94,10 @@ func end(ends []context.CancelCauseFunc, but int, why error) {
 
 // drop waits for ways that were ended, closes what they have connected nevertheless, and returns why the others have
 // not.
-func drop(answers <-chan answer, open int) (failed []string) {
+func drop(answers <-chan answer, open int) (failed []*exchange.Fault) {
 	for range open {
 		if a := <-answers; a.err != nil {
-			failed = append(failed, exchange.FaultOf(a.err).Message)
+			failed = append(failed, exchange.FaultOf(a.err))
 		} else {
 			a.resp.Body.Close()
 		}

@@ -32,6 +32,7 @@ func load(args []string) error {
 	flags := flag.NewFlagSet("load", flag.ContinueOnError)
 	rate := flags.Int("rate", 50, "requests a second")
 	long := flags.Duration("for", time.Minute, "how long to ask")
+	patience := flags.Duration("timeout", 5*time.Second, "how long an answer may take")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func load(args []string) error {
 	defer stop()
 	ctx, cancel := context.WithTimeout(ctx, *long)
 	defer cancel()
-	client := &http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	client := &http.Client{Timeout: *patience, Transport: &http.Transport{DisableKeepAlives: true}}
 	a := &answers{pods: map[string]int{}}
 	var open sync.WaitGroup
 	began, tick := time.Now(), time.NewTicker(time.Second/time.Duration(*rate))

@@ -18,7 +18,7 @@ var commands = map[string]struct {
 	"serve": {"serve [-listen :8080] [-file FILE]: answer HTTP with pod, node and the file's content", serve},
 	"pause": {"pause: wait for SIGTERM", pause},
 	"get":   {"get [-n TIMES] URL: print the body of an HTTP answer", get},
-	"load":  {"load [-rate N] [-for DURATION] URL: ask again and again, and tell what was lost", load},
+	"load":  {"load [-rate N] [-for DURATION] [-timeout DURATION] URL: ask again and again, and tell what was lost", load},
 	"dns":   {"dns NAME: print the addresses of a name", lookup},
 	"eat":   {"eat [-mib N]: use memory, without an end when N is 0", eat},
 	"lines": {"lines [-mib N]: print N MiB of numbered lines, then wait for SIGTERM", lines},

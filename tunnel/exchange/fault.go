@@ -23,6 +23,10 @@ type Fault struct {
 	After int
 }
 
+// Moving is the reason of a refusal by which a Service answers nowhere because what answers for it is on its way to
+// another target. Its callers may wait.
+const Moving = "Moving"
+
 // Error is the message.
 func (f *Fault) Error() string { return f.Message }
 

@@ -1,0 +1,127 @@
+package services
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"time"
+
+	"skerry.dev/skerry/tunnel/exchange"
+	"skerry.dev/skerry/tunnel/ondemand"
+)
+
+// What answers for a Service may be on its way to another target and run nowhere meanwhile: its volume goes along, or
+// it is to stop before it starts again. Its callers wait for it. One of them asks for all, so that many cost no more
+// than one.
+
+const (
+	// holdTime is how long a caller waits.
+	holdTime = 30 * time.Second
+	// holdEvery is how often it is asked whether something answers now.
+	holdEvery = 250 * time.Millisecond
+	// mostHeld is how many callers wait at a time, mostHeldOfSpace how many who call one space's Services. They need
+	// no seats meanwhile.
+	mostHeld        = 1024
+	mostHeldOfSpace = 512
+)
+
+// held are the callers of a Service that wait.
+type held struct {
+	mu    sync.Mutex
+	asked chan struct{} // closed when the one that asks has an answer; nil while nobody asks
+}
+
+// moves reports whether a refusal says that what answers is on its way.
+func moves(err error) bool {
+	var f *exchange.Fault
+	return errors.As(err, &f) && f.Reason == exchange.Moving
+}
+
+// turn returns what ends the turn of the caller, which asks for all, or else what to wait for.
+func (h *held) turn() (end func(), asked <-chan struct{}) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.asked != nil {
+		return nil, h.asked
+	}
+	mine := make(chan struct{})
+	h.asked = mine
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.asked = nil
+		close(mine)
+	}, nil
+}
+
+// hold has a caller wait until something answers for its Service, or ctx ends. It gives the seat of the caller back,
+// and returns with one again. refused is why nobody answered before.
+func (s *Services) hold(
+	ctx context.Context, e *entry, port uint16, seat *func(), refused error,
+) (io.ReadWriteCloser, error) {
+	space := e.of.key.Space
+	leave := s.held.take(space)
+	if leave == nil {
+		return nil, refused
+	}
+	defer leave()
+	defer s.Metrics.waits()()
+	(*seat)()
+	*seat = func() {}
+	for {
+		end, asked := e.held.turn()
+		if end != nil {
+			conn, err := s.askForAll(ctx, e, port, seat)
+			end()
+			return conn, err
+		}
+		select {
+		case <-asked:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if conn, err := s.seated(ctx, e, port, seat); err == nil {
+			return conn, nil
+		}
+	}
+}
+
+// askForAll asks until something answers, or ctx ends. What else is said meanwhile may be that the center starts anew.
+func (s *Services) askForAll(
+	ctx context.Context, e *entry, port uint16, seat *func(),
+) (io.ReadWriteCloser, error) {
+	for ondemand.Pause(ctx, holdEvery) {
+		if conn, err := s.seated(ctx, e, port, seat); err == nil {
+			return conn, nil
+		}
+	}
+	return nil, context.Cause(ctx)
+}
+
+// errNoSeat is why a caller that has waited is not served yet.
+var errNoSeat = errors.New("too many connections of this site lead to Services elsewhere")
+
+// seated connects within the time that a caller without a hold has, and takes a seat for that.
+func (s *Services) seated(
+	ctx context.Context, e *entry, port uint16, seat *func(),
+) (io.ReadWriteCloser, error) {
+	give := s.seats.take(e.of.key.Space)
+	if give == nil {
+		return nil, errNoSeat
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	late := time.AfterFunc(callTime, cancel)
+	conn, err := s.connect(ctx, e, port)
+	if err == nil && !late.Stop() {
+		conn.Close()
+		err = context.DeadlineExceeded
+	}
+	if err != nil {
+		cancel()
+		give()
+		return nil, err
+	}
+	*seat = give
+	return exchange.OnClose(conn, cancel).(io.ReadWriteCloser), nil
+}
