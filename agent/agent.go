@@ -21,6 +21,7 @@ import (
 	"skerry.dev/skerry/agent/services"
 	"skerry.dev/skerry/agent/streams"
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/agent/upgrade"
 	"skerry.dev/skerry/agent/uplink"
 	"skerry.dev/skerry/agent/variants"
 	"skerry.dev/skerry/store"
@@ -171,6 +172,7 @@ type agent struct {
 	cache      cacheState
 	clock      *enroll.Clock
 	figures    *figures
+	wish       *upgrade.Wish      // nil for a relay
 	gateway    *gateway.Gateway   // nil for a relay
 	services   *services.Services // nil for a relay
 	pods       *streams.Site      // nil for a relay
@@ -286,6 +288,9 @@ func (a *agent) wire() (err error) {
 	if err := a.openGateway(); err != nil {
 		return err
 	}
+	if !a.Config.Relay {
+		a.wish = upgrade.Open(a.DataDir, a.Version, &a.conditions, a.Log)
+	}
 	a.figures = newFigures(a)
 	if a.MetricsListen != "" {
 		a.scrape, err = metrics.Listen(a.MetricsListen, a.Log)
@@ -328,6 +333,7 @@ func (a *agent) run(ctx context.Context) error {
 		parts.Go(func() { a.leased.events.Run(ctx) })
 		parts.Go(func() { a.runGateway(ctx, cancel) })
 		parts.Go(func() { cancel(a.identify(ctx)) })
+		parts.Go(func() { a.wish.Run(ctx) })
 		parts.Go(func() { trim(ctx, a.file.ReleaseMemory) })
 	}
 	if a.Supervisor != nil {

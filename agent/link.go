@@ -50,6 +50,9 @@ func (a *agent) link() uplink.Config {
 		OnNarrow: a.narrowed, Lease: a.leased, OnHeartbeat: a.figures.heartbeat, Meter: a.figures.meter,
 		Streams: a.streams(), Upward: a.Upward, Data: a.figures.data,
 	}
+	if a.wish != nil {
+		c.OnWish = a.wish.Set
+	}
 	if a.trace != nil {
 		c.OnTraced = a.trace.Received
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"skerry.dev/skerry/agent"
+	"skerry.dev/skerry/agent/upgrade"
 	"skerry.dev/skerry/packaging/systemd"
 	"skerry.dev/skerry/packaging/tracing"
 	"skerry.dev/skerry/tunnel/commandline"
@@ -55,7 +56,7 @@ func agentCommand() *cli.Command {
 		},
 		Subcommands: []*cli.Command{agent.CheckCommand(commandline.Usage),
 			agent.RBACCommand(commandline.Usage, own(), commandline.FromFile),
-			agent.PolicyCommand(commandline.Usage, own(), commandline.FromFile)},
+			agent.PolicyCommand(commandline.Usage, own(), commandline.FromFile), upgrade.Command()},
 	}
 }
 

@@ -41,6 +41,8 @@ type ChildConfig struct {
 	// OnNarrow receives what the parent takes away from what the site allows; nil for nothing. It
 	// is called with the welcome and at each change. It may be nil.
 	OnNarrow func(*Narrow)
+	// OnWish receives what the parent wishes, with the welcome and at each change. It may be nil.
+	OnWish func(Wish)
 	// Lease is what the child keeps of its lease; nil never asks for one.
 	Lease LeaseHolder
 	// OnConnect brings a data connection up, as the parent asks, and must not wait. It calls failed
@@ -232,6 +234,7 @@ func (c *child) read(ctx context.Context) error {
 			close(c.linked)
 			if !w.RenewOnly {
 				c.narrow(w.Narrow)
+				c.wish(w.Wish)
 				if c.Lease != nil {
 					c.Lease.Begin()
 					c.askForLease()
@@ -255,18 +258,10 @@ func (c *child) read(ctx context.Context) error {
 			if err := c.blackhole.answer(payload); err != nil {
 				return err
 			}
-		case typeLink:
-			l, err := decode[Link](payload)
-			if err != nil {
+		case typeLink, typeNarrow, typeWish:
+			if err := c.told(t, payload); err != nil {
 				return err
 			}
-			c.use(l)
-		case typeNarrow:
-			n, err := decode[*Narrow](payload)
-			if err != nil {
-				return err
-			}
-			c.narrow(n)
 		case typeAskLease:
 			c.askForLease()
 		case typeLease:

@@ -39,6 +39,14 @@ type Accept struct {
 
 func (Accept) frame() wire.Type { return typeAccept }
 
+// Wish is what a parent wishes of a child, which its owner may refuse.
+type Wish struct {
+	// AgentVersion is the version that the child is to have, empty for any.
+	AgentVersion string `json:"agentVersion,omitempty"`
+}
+
+func (Wish) frame() wire.Type { return typeWish }
+
 // accept carries out what an admin has confirmed.
 func (c *child) accept(payload []byte) error {
 	a, err := decode[Accept](payload)
@@ -139,6 +147,8 @@ func (p *parent) sendCommands() {
 			next, p.told = link, link
 		} else if narrow := p.Use.narrowed(); !narrow.Equal(p.narrowed) {
 			next, p.narrowed = narrow, narrow
+		} else if wish := p.Use.wished(); wish != p.wished {
+			next, p.wished = wish, wish
 		} else if next = p.Commands.next(); next == nil {
 			return
 		}
@@ -154,4 +164,36 @@ func (c *child) narrow(n *Narrow) {
 	if c.OnNarrow != nil {
 		c.OnNarrow(n)
 	}
+}
+
+// wish passes on what the parent wishes.
+func (c *child) wish(w Wish) {
+	if c.OnWish != nil {
+		c.OnWish(w)
+	}
+}
+
+// told takes over what the parent says of the link, of what it takes away, or of what it wishes.
+func (c *child) told(t wire.Type, payload []byte) error {
+	switch t {
+	case typeLink:
+		l, err := decode[Link](payload)
+		if err != nil {
+			return err
+		}
+		c.use(l)
+	case typeNarrow:
+		n, err := decode[*Narrow](payload)
+		if err != nil {
+			return err
+		}
+		c.narrow(n)
+	case typeWish:
+		w, err := decode[Wish](payload)
+		if err != nil {
+			return err
+		}
+		c.wish(w)
+	}
+	return nil
 }

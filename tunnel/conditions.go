@@ -39,6 +39,8 @@ const (
 	LeaseHeld = "LeaseHeld"
 	// TakesReleases is False while the child keeps the releases that it has and takes no other.
 	TakesReleases = "TakesReleases"
+	// VersionAsWished is False while the child has another version than its parent wishes.
+	VersionAsWished = "VersionAsWished"
 )
 
 // HoldCovers says in the message of TakesReleases what is held, and what is not.
@@ -49,7 +51,7 @@ const HoldCovers = "it holds what Placements with rollout.type Progressive place
 func ConditionTypes() []string {
 	return []string{
 		CenterTrusted, ClockInSync, CertificateValid, StoreHealthy, TargetReachable, ClusterUnchanged, LeaseHeld,
-		TakesReleases,
+		TakesReleases, VersionAsWished,
 	}
 }
 

@@ -33,6 +33,7 @@ const (
 	typeLink   wire.Type = 41
 	typeNarrow wire.Type = 42
 	typeHolds  wire.Type = 44
+	typeWish   wire.Type = 52
 )
 
 // The lease of a child, see package lease.
@@ -43,7 +44,7 @@ const (
 )
 
 // newestType is the highest number of a frame of the control stream.
-const newestType = typeLease
+const newestType = typeWish
 
 // Kinds of streams, the second byte of each. A child opens all three.
 const (
@@ -103,9 +104,10 @@ type Welcome struct {
 	// RenewOnly is set by ServeParent when the child's certificate has expired. The session then
 	// renews it and does nothing else.
 	RenewOnly bool `json:"renewOnly,omitempty"`
-	// ServeParent fills in Link and Narrow.
+	// ServeParent fills in Link, Narrow and Wish.
 	Link   Link    `json:"link,omitzero"`
 	Narrow *Narrow `json:"narrow,omitempty"`
+	Wish   Wish    `json:"wish,omitzero"`
 }
 
 // certificate answers a certificate request: a chain and the authorities to trust, or an error.

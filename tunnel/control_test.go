@@ -34,6 +34,7 @@ func FuzzControl(f *testing.F) {
 		again[Accept](t, payload)
 		again[Bundle](t, payload)
 		again[Link](t, payload)
+		again[Wish](t, payload)
 		again[CredentialStatus](t, payload)
 		again[ChildStatus](t, payload)
 		again[Wanted](t, payload)

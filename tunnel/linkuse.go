@@ -40,6 +40,7 @@ type LinkUse struct {
 	mu     sync.Mutex
 	link   Link
 	narrow *Narrow
+	wish   Wish
 }
 
 // NewLinkUse returns the state of a session that begins.
@@ -77,6 +78,24 @@ func (u *LinkUse) narrowed() *Narrow {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.narrow
+}
+
+// SetWish changes what is wished of the child.
+func (u *LinkUse) SetWish(w Wish) {
+	u.mu.Lock()
+	changed := w != u.wish
+	u.wish = w
+	u.mu.Unlock()
+	if changed {
+		u.changes.Notify()
+	}
+}
+
+// wished returns what SetWish recorded.
+func (u *LinkUse) wished() Wish {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.wish
 }
 
 // Waiting returns about how many bytes wait to cross, in both directions. The child's share may be

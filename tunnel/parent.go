@@ -171,6 +171,7 @@ type parent struct {
 	unwatch    func()
 	told       Link    // how the child was told to use the link
 	narrowed   *Narrow // what the child was told is taken away
+	wished     Wish    // what the child was told is wished
 	blackhole  mtuBlackhole
 }
 
@@ -290,9 +291,8 @@ func (p *parent) admit(ctx context.Context, hello Hello) (Welcome, error) {
 	}
 	var err error
 	p.admission, err = p.Admitter.Admit(ctx, who, hello)
-	p.told = p.Use.Now()
-	p.narrowed = p.Use.narrowed()
-	p.admission.Welcome.Link, p.admission.Welcome.Narrow = p.told, p.narrowed
+	p.told, p.narrowed, p.wished = p.Use.Now(), p.Use.narrowed(), p.Use.wished()
+	p.admission.Welcome.Link, p.admission.Welcome.Narrow, p.admission.Welcome.Wish = p.told, p.narrowed, p.wished
 	return p.admission.Welcome, err
 }
 

@@ -40,7 +40,7 @@ func (u *uplink) start(ctx context.Context, conn tunnel.Conn, way Route, old *se
 	hello.Instance, hello.Dialled = u.instance, way.Parent
 	cfg := tunnel.ChildConfig{
 		Hello: hello, Desired: u.Desired, Reported: u.Reported, ReportedReady: u.ReportedReady,
-		Renewal: u.renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, OnNarrow: u.OnNarrow,
+		Renewal: u.renewal(), Conditions: u.Conditions, OnAccept: u.OnAccept, OnNarrow: u.OnNarrow, OnWish: u.OnWish,
 		Lease:     u.Lease,
 		OnConnect: u.dataFrom(s), OnTraced: u.OnTraced, Probe: s.probe, Meter: u.Meter, Log: u.Log,
 		OnWelcome: func(w tunnel.Welcome) {

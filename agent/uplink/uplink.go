@@ -67,6 +67,8 @@ type Config struct {
 	// OnNarrow receives what the parent takes away from what the site allows, see
 	// tunnel.ChildConfig.
 	OnNarrow func(*tunnel.Narrow)
+	// OnWish receives what the parent wishes, see tunnel.ChildConfig.
+	OnWish func(tunnel.Wish)
 	// Lease is what the site keeps of its lease; nil never asks for one.
 	Lease tunnel.LeaseHolder
 	// OnTraced is called for desired entries that belong to a trace, see tunnel.ChildConfig.

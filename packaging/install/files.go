@@ -38,6 +38,13 @@ func Files(app *cli.App, units string) ([]File, error) {
 		out = append(out, File{Path: filepath.Join(units, mode.unit()), Text: string(unit)},
 			File{Path: mode.config(), Text: Sample(app.Command(string(mode))), Config: true})
 	}
+	for _, name := range upgradeUnits {
+		unit, err := fs.ReadFile(systemd.Units, name)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, File{Path: filepath.Join(units, name), Text: string(unit)})
+	}
 	for name, path := range map[string]string{
 		"skerry.sysusers": "/usr/lib/sysusers.d/skerry.conf",
 		"skerry.sysctl":   "/usr/lib/sysctl.d/60-skerry.conf",
@@ -60,6 +67,9 @@ func Files(app *cli.App, units string) ([]File, error) {
 	}
 	return out, nil
 }
+
+// upgradeUnits have an agent's version follow the wish of its center. The site's owner enables the first.
+var upgradeUnits = []string{"skerry-agent-upgrade.path", "skerry-agent-upgrade.service"}
 
 // manDir has a man page for each command.
 const manDir = "/usr/share/man/man1/"

@@ -37,9 +37,9 @@ func (m *machine) uninstall(ctx context.Context, app *cli.App, purge bool) error
 		return err
 	}
 	var errs []error
-	for _, mode := range modes {
-		if _, err := os.Stat(m.path(systemUnits + "/" + mode.unit())); err == nil {
-			errs = append(errs, m.systemctl(ctx, "disable", "--now", mode.unit()))
+	for _, unit := range []string{upgradeUnits[0], mode("center").unit(), mode("agent").unit()} {
+		if _, err := os.Stat(m.path(systemUnits + "/" + unit)); err == nil {
+			errs = append(errs, m.systemctl(ctx, "disable", "--now", unit))
 		}
 	}
 	there, missing := m.installed(files)

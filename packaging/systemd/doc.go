@@ -15,7 +15,7 @@ package systemd
 
 import "embed"
 
-// Units has skerry-center.service and skerry-agent.service.
+// Units has the units of the center, of the agent, and of the agent's upgrade (package agent/upgrade).
 //
-//go:embed *.service
+//go:embed *.service *.path
 var Units embed.FS

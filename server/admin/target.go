@@ -65,6 +65,7 @@ func TargetCommand() *cli.Command {
 			},
 			acceptCommand(),
 			renameCommand(),
+			upgradeCommand(),
 			removeCommand(),
 			{
 				Name:      "revoke",

@@ -87,3 +87,6 @@ func closed(allowed *bool) []string {
 	}
 	return nil
 }
+
+// wishOf is what the admin wishes of the agent of a SyncTarget.
+func wishOf(s *v1alpha1.SyncTargetSpec) tunnel.Wish { return tunnel.Wish{AgentVersion: s.AgentVersion} }

@@ -203,6 +203,7 @@ func (d *Server) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	s.center = d.cfg.Center
 	if known, ok := d.targets.get(s.target); ok {
 		s.use.SetNarrow(narrowOf(known.object.Spec.Allow))
+		s.use.SetWish(wishOf(&known.object.Spec))
 	}
 	s.again = &delta.Recheck{Done: func() { d.barrierReached(s) }}
 	log := d.cfg.Log.With("target", s.target)

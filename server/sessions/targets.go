@@ -240,6 +240,7 @@ func (d *Server) wrote(name string, written map[string]any) {
 			return
 		}
 		s.use.SetNarrow(narrowOf(obj.Spec.Allow))
+		s.use.SetWish(wishOf(&obj.Spec))
 		if news {
 			s.commands.Put(tunnel.AskLease{}) // a full queue has one, or the agent asks by itself
 		}

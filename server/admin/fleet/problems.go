@@ -64,6 +64,7 @@ var known = map[string]string{
 	v1alpha1.ConditionLeaseHeld:        "has stopped what must not run twice",
 	v1alpha1.ConditionLeaseConfirmed:   "has not confirmed its lease",
 	v1alpha1.ConditionStable:           "was lost several times",
+	v1alpha1.ConditionVersionAsWished:  "has another version than is wished",
 }
 
 // Problems are those of all sites, of the center and its spaces, the worst first.
@@ -177,6 +178,7 @@ var severity = []string{
 	v1alpha1.ConditionWithinBounds,
 	v1alpha1.ConditionDrained,
 	v1alpha1.ConditionCapacityKnown,
+	v1alpha1.ConditionVersionAsWished,
 	notJoined,
 }
 

@@ -74,6 +74,10 @@ var remedies = []remedy{
 	{kind: v1alpha1.ConditionClusterUnchanged,
 		do: "nothing, if the cluster was replaced on purpose; else give the agent its own kubeconfig " +
 			"back"},
+	{kind: v1alpha1.ConditionVersionAsWished, reason: "Waiting", mark: "The site's owner has it",
+		do: "ask the owner of %s"},
+	{kind: v1alpha1.ConditionVersionAsWished, mark: "Mend that on the site",
+		do: "see why on the site: journalctl -u skerry-agent-upgrade"},
 	{kind: v1alpha1.ConditionDetaching,
 		do: "wait, or do not wait for the site: skerry target remove %s --force"},
 }

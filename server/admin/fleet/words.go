@@ -110,6 +110,7 @@ var states = map[string]string{
 	v1alpha1.ConditionLeaseHeld:        "lease ended",
 	v1alpha1.ConditionLeaseConfirmed:   "lease not confirmed",
 	v1alpha1.ConditionStable:           "unstable",
+	v1alpha1.ConditionVersionAsWished:  "other version",
 }
 
 // state is a site in a word or two: its worst problem, or "ok".

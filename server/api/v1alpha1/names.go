@@ -270,6 +270,11 @@ const (
 	// ConditionClusterUnchanged is False while an agent finds another cluster than it joined with.
 	ConditionClusterUnchanged = "ClusterUnchanged"
 
+	// ConditionVersionAsWished is False while an agent has another version than spec.agentVersion. The reason is
+	// ReasonVersionFailed where the site's owner has tried to install it.
+	ConditionVersionAsWished = "VersionAsWished"
+	ReasonVersionFailed      = "Failed"
+
 	// ConditionObjectSynced says of an object whether its targets have it as desired.
 	ConditionObjectSynced = "skerry.dev/Synced"
 	// ConditionObjectMoving is True of an object while it moves, and False, with the reason, when its

@@ -99,6 +99,12 @@ type SyncTargetSpec struct {
 	// Link says what kind of link leads to the target and how much it may carry.
 	// +optional
 	Link *Link `json:"link,omitempty"`
+	// AgentVersion is the version that the target's agent is to have. The agent passes it on to its machine, whose
+	// owner says whether that is installed, and from where: see `skerry target upgrade`. It has no effect on a relay.
+	// +kubebuilder:validation:MaxLength=64
+	// +kubebuilder:validation:Pattern=`^[0-9A-Za-z][0-9A-Za-z.+~-]*$`
+	// +optional
+	AgentVersion string `json:"agentVersion,omitempty"`
 }
 
 // DetachPolicy is what becomes of what was placed on a target that is removed.
@@ -289,8 +295,8 @@ type SyncTargetStatus struct {
 	// Conditions: Connected, Synced, of a relay SubtreeHealthy, where the link has a budget
 	// WithinBudget, where it has bounds WithinBounds, while it is drained Drained, while it does not
 	// say what it has CapacityKnown, while it keeps its releases TakesReleases and, while it reports too
-	// much, ReportsKept are the center's; CenterTrusted, ClockInSync, CertificateValid and
-	// TargetReachable are what the target's agent last said of itself.
+	// much, ReportsKept are the center's; CenterTrusted, ClockInSync, CertificateValid,
+	// TargetReachable and VersionAsWished are what the target's agent last said of itself.
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
