@@ -73,6 +73,7 @@ func Render(obj map[string]any, o Origin) ([]byte, error) {
 		divide(out, o.Division)
 	}
 	givePods(out, group+"/"+kind, o.PodAPI)
+	unique(out, group+"/"+kind)
 	body, err := encode(out)
 	if err != nil {
 		return nil, fmt.Errorf("render %s: %w", kind, err)
