@@ -101,6 +101,9 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 	if space := found.OriginSpace(); space != "" && space != t.Key.Space {
 		return &takenError{space: space}
 	}
+	if isDefaultAccount(t.Key) {
+		return mayFill(a, t)
+	}
 	if !t.policy.takesOver() && !t.policy.takesOverEqual() {
 		return &takenError{}
 	}

@@ -17,7 +17,7 @@ func protected(k store.Key) bool {
 	case "/services", "/endpoints", "discovery.k8s.io/endpointslices":
 		return k.Namespace == "default" && k.Name == "kubernetes"
 	case "/serviceaccounts":
-		return k.Name == "default"
+		return isDefaultAccount(k)
 	case "/configmaps":
 		return k.Name == "kube-root-ca.crt"
 	case "rbac.authorization.k8s.io/clusterroles", "rbac.authorization.k8s.io/clusterrolebindings":

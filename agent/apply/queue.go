@@ -30,7 +30,7 @@ const (
 	ready   state = iota // waits for a worker
 	running              // a worker has it
 	delayed              // waits for its time
-	parked               // waits for the Namespace or CustomResourceDefinition that it needs
+	parked               // waits for what it needs, see needs
 )
 
 type item struct {
@@ -233,15 +233,14 @@ func (q *queue) dequeue() (store.Key, bool, time.Duration) {
 	return store.Key{}, false, max(q.later[0].due.Sub(now), time.Millisecond)
 }
 
-// parkLocked puts a key behind the Namespace or CustomResourceDefinition that it needs, when that
-// is ready or being applied. One that waits for a retry blocks nobody: it may never succeed, and
-// the key may do without.
+// parkLocked puts a key behind what it needs, when that is ready or being applied. One that waits for
+// a retry blocks nobody: it may never succeed, and the key may do without.
 func (q *queue) parkLocked(it *item) bool {
 	if it.level != int(store.ClassOther) {
 		return false
 	}
 	for _, need := range needs(it.key) {
-		if b := q.items.Get(need); b != nil && (b.state == ready || b.state == running) && b.level < it.level {
+		if b := q.items.Get(need); b != nil && (b.state == ready || b.state == running) && b.level <= it.level {
 			b.waiting = append(b.waiting, it.key)
 			it.state = parked
 			return true
@@ -250,11 +249,17 @@ func (q *queue) parkLocked(it *item) bool {
 	return false
 }
 
-// needs returns the keys that must be on the target before k can be.
+// needs returns the keys that must be on the target before k can be. Pods are made as the default
+// ServiceAccount of their namespace says at that moment.
 func needs(k store.Key) []store.Key {
 	var out []store.Key
 	if k.Namespace != "" {
 		out = append(out, store.Key{Space: k.Space, Resource: "namespaces", Name: k.Namespace})
+	}
+	if runsPods(k) {
+		out = append(out, store.Key{
+			Space: k.Space, Resource: "serviceaccounts", Namespace: k.Namespace, Name: defaultAccount,
+		})
 	}
 	if k.Group != "" {
 		out = append(out, store.Key{

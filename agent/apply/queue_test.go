@@ -179,3 +179,29 @@ func TestContestsSlowDown(t *testing.T) {
 		}
 	})
 }
+
+// TestPodsWaitForTheirDefaultAccount: Pods that are made before it says how are made wrong, and stay so.
+func TestPodsWaitForTheirDefaultAccount(t *testing.T) {
+	q := newQueue()
+	web := store.Key{Space: "s", Group: "apps", Resource: "deployments", Namespace: "n", Name: "web"}
+	account, elsewhere := key("serviceaccounts", "n", "default"), key("pods", "other", "p")
+	q.addAll([]store.Key{web, elsewhere, account})
+	for _, want := range []store.Key{elsewhere, account} {
+		if k, ok := take(t, q); !ok || k != want {
+			t.Fatalf("got %s, want %s", k, want)
+		}
+	}
+	if k, ok := take(t, q); ok {
+		t.Fatalf("%s did not wait", k)
+	}
+	q.done(account, true, time.Hour, time.Hour) // refused: the Pods do without
+	if k, ok := take(t, q); !ok || k != web {
+		t.Fatalf("got %s, want %s", k, web)
+	}
+	q.done(web, false, 0, 0)
+	q.add(account, true)
+	q.add(web, false)
+	if k, ok := take(t, q); !ok || k != web {
+		t.Fatalf("got %s: a deletion keeps nobody waiting", k)
+	}
+}

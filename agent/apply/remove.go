@@ -125,6 +125,8 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 		return a.finish(ctx, e, "not made by us")
 	case how == store.RemoveOrphan && policy.IsWebhooks(e.Key.Group, e.Key.Resource) && a.sealed():
 		how = store.RemoveDelete // nobody would narrow it from then on
+	case how != store.RemoveOrphan && isDefaultAccount(at):
+		return takeOffAccount(ctx, a, client, e, at, r)
 	case how != store.RemoveOrphan && protected(at):
 		return a.finish(ctx, e, "protected name")
 	}

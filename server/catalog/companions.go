@@ -75,6 +75,9 @@ func (o *Object) tie(leader *Object) string {
 	if slices.Contains(o.Ties.of.Names, is) {
 		return "it names " + leader.title()
 	}
+	if o.Kind.Resource == "serviceaccounts" {
+		return "pods without another ServiceAccount have it, such as those of " + leader.title()
+	}
 	return "it selects the pods of " + leader.title()
 }
 

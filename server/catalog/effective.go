@@ -59,11 +59,19 @@ func (c *Catalog) placed(o *Object) *Set {
 	if o.Work != nil {
 		for _, w := range o.Work.NamedBy {
 			if w.BringsDependencies() {
-				on = c.Sets.Union(on, c.along(w, c.where(w)))
+				on = c.Sets.Union(on, brings(c, w))
 			}
 		}
 	}
 	return on
+}
+
+// brings is where an object has what it names be. A ServiceAccount is where others need it.
+func brings(c *Catalog, o *Object) *Set {
+	if o.Source == nil {
+		return c.placed(o)
+	}
+	return c.along(o, c.where(o))
 }
 
 // where is effective without what other workloads need.

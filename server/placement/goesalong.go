@@ -17,6 +17,7 @@ import (
 //	a Service, PodDisruptionBudget, NetworkPolicy   the pods that it selects
 //	an Ingress, a route of the Gateway API          the Services that it sends to
 //	a HorizontalPodAutoscaler                       what it scales
+//	the default ServiceAccount                      all pods of its namespace
 type Follower struct {
 	// Selector selects pods by the labels of their template. It is nil where none are selected.
 	Selector labels.Selector
@@ -47,6 +48,9 @@ func GoesAlong(group, resource string) bool {
 
 // FollowerOf returns what an object goes along with, nil for what goes along with nothing.
 func FollowerOf(k store.Key, obj map[string]any) *Follower {
+	if isAccount(k) && k.Name == DefaultAccount {
+		return &Follower{Selector: labels.Everything(), Only: true}
+	}
 	if k.Namespace == "" || !GoesAlong(k.Group, k.Resource) {
 		return nil
 	}

@@ -22,7 +22,8 @@ const (
 	// follow what needs them, Customizers all of their space, Upsyncs their Placement.
 	Both
 	// Inert kinds act in the space, and would act on a target too. They are never placed for
-	// themselves; a ServiceAccount travels, without rights, with a workload that names it.
+	// themselves; a ServiceAccount travels, without rights, with a workload that names it, and the
+	// default one with all workloads of its namespace, where it says something of their Pods.
 	Inert
 	// Never placed.
 	Never
@@ -102,7 +103,7 @@ func Excluded(k store.Key, obj map[string]any) bool {
 		return k.Name == "kube-root-ca.crt" ||
 			k.Namespace == "kube-system" && k.Name == v1alpha1.AuthenticationConfig
 	case "/serviceaccounts":
-		return k.Name == "default"
+		return k.Name == DefaultAccount && !saysOfPods(obj)
 	case "/secrets":
 		t := fields.String(obj, "type")
 		return t == "kubernetes.io/service-account-token" || t == helmRelease ||

@@ -114,7 +114,7 @@ func IsOwnToken(token map[string]any) bool {
 
 // AccountOf is the ServiceAccount that a Pod's spec names, "default" where it names none.
 func AccountOf(spec map[string]any) string {
-	return cmp.Or(fields.String(spec, "serviceAccountName"), fields.String(spec, "serviceAccount"), "default")
+	return cmp.Or(fields.String(spec, "serviceAccountName"), fields.String(spec, "serviceAccount"), DefaultAccount)
 }
 
 // podMeta is the metadata of a workload's pods.

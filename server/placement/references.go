@@ -8,15 +8,21 @@ import (
 )
 
 // References returns the keys of the PriorityClass, ConfigMaps, Secrets, ServiceAccounts, claims
-// and the governing Service that a workload names, and the Secrets of an Ingress, each once, in the
-// order of their first mention. It is nil for other kinds.
+// and the governing Service that a workload names, the Secrets of an Ingress, and those by which the
+// Pods of a ServiceAccount pull images, each once, in the order of their first mention. It is nil for
+// other kinds.
 func References(k store.Key, obj map[string]any) []store.Key {
 	spec := fields.Map(obj, "spec")
 	pod, ingress := podSpec(k, spec), k.Group == "networking.k8s.io" && k.Resource == "ingresses"
-	if pod == nil && !ingress {
+	account := isAccount(k)
+	if pod == nil && !ingress && !account {
 		return nil
 	}
 	r := refs{space: k.Space, namespace: k.Namespace, seen: map[store.Key]bool{}}
+	if account {
+		r.pull(obj)
+		return r.keys
+	}
 	if k.Resource == "statefulsets" {
 		r.add("services", fields.String(spec, "serviceName"))
 	}
@@ -80,12 +86,10 @@ func (r *refs) pod(pod map[string]any) {
 		r.seen[k] = true
 		r.keys = append(r.keys, k)
 	}
-	if sa := fields.String(pod, "serviceAccountName"); sa != "default" {
+	if sa := fields.String(pod, "serviceAccountName"); sa != DefaultAccount {
 		r.add("serviceaccounts", sa)
 	}
-	for s := range fields.Maps(pod, "imagePullSecrets") {
-		r.add("secrets", fields.String(s, "name"))
-	}
+	r.pull(pod)
 	for v := range fields.Maps(pod, "volumes") {
 		r.volume(v)
 	}
@@ -93,6 +97,12 @@ func (r *refs) pod(pod map[string]any) {
 		for c := range fields.Maps(pod, list) {
 			r.container(c)
 		}
+	}
+}
+
+func (r *refs) pull(of map[string]any) {
+	for s := range fields.Maps(of, "imagePullSecrets") {
+		r.add("secrets", fields.String(s, "name"))
 	}
 }
 

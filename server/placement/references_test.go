@@ -60,6 +60,11 @@ func TestReferences(t *testing.T) {
 			t.Errorf("%d: got %s, want %s", i, g, want[i])
 		}
 	}
+	account := store.Key{Space: "s", Resource: "serviceaccounts", Namespace: "n", Name: "x"}
+	pulls := map[string]any{"imagePullSecrets": []any{map[string]any{"name": "pull"}}}
+	if got := References(account, pulls); len(got) != 1 || got[0].Resource+"/"+got[0].Name != "secrets/pull" {
+		t.Errorf("a ServiceAccount names %v", got)
+	}
 	k.Resource, k.Group = "widgets", "example.org"
 	if got := References(k, obj); got != nil {
 		t.Errorf("a kind without pods names %v", got)
@@ -98,6 +103,20 @@ func TestExcluded(t *testing.T) {
 		"kube-monitoring":  {store.Key{Space: "s", Resource: "namespaces", Name: "kube-monitoring"}, nil, false},
 		"a kube namespace": {store.Key{Space: "s", Resource: "namespaces", Name: "kube-public"}, nil, true},
 		"default":          {store.Key{Space: "s", Resource: "namespaces", Name: "default"}, nil, false},
+		"a default account": {store.Key{Space: "s", Resource: "serviceaccounts", Namespace: "x", Name: "default"},
+			map[string]any{"automountServiceAccountToken": true}, true},
+		"a default account that pulls images": {
+			store.Key{Space: "s", Resource: "serviceaccounts", Namespace: "x", Name: "default"},
+			map[string]any{"imagePullSecrets": []any{map[string]any{"name": "pull"}}}, false},
+		"a default account that was placed": {
+			store.Key{Space: "s", Resource: "serviceaccounts", Namespace: "x", Name: "default"},
+			map[string]any{"metadata": map[string]any{"annotations": map[string]any{"skerry.dev/targets": "a"}}}, true},
+		"a default account with an identity": {
+			store.Key{Space: "s", Resource: "serviceaccounts", Namespace: "x", Name: "default"},
+			map[string]any{"metadata": map[string]any{"annotations": map[string]any{"iam.gke.io/gcp-service-account": "a"}}}, false},
+		"a default account without a token": {
+			store.Key{Space: "s", Resource: "serviceaccounts", Namespace: "x", Name: "default"},
+			map[string]any{"automountServiceAccountToken": false}, false},
 		"our own CRD": {store.Key{Space: "s", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions",
 			Name: "spaces.skerry.dev"}, nil, true},
 	} {

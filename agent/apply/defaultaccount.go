@@ -1,0 +1,57 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
+)
+
+// Every namespace of a cluster has a ServiceAccount named default, and its Pods have it unless they name
+// another one. A space says of it by which Secrets Pods pull images, and whether they get a token. These
+// fields are written to the account that is there. It is never deleted: the fields are taken off again.
+
+const defaultAccount = "default"
+
+func isDefaultAccount(k store.Key) bool {
+	return k.Group == "" && k.Resource == "serviceaccounts" && k.Name == defaultAccount
+}
+
+// mayFill returns why the default ServiceAccount of a namespace stays as it is, nil where its space may say
+// something of it. In a namespace that was there before its space, the account is the site's.
+func mayFill(a *Applier, t *task) error {
+	namespace, _ := a.Inventory.Get(inventory.NamespaceKey(t.Key.Space, t.Key.Namespace))
+	if !a.sealed() || namespace.Created {
+		return nil
+	}
+	return &policy.Refusal{Reason: policy.ReasonTakeOver, Message: "the namespace was there before, and its " +
+		"ServiceAccount " + defaultAccount + " is the site's: have the Pods name another ServiceAccount"}
+}
+
+// takeOffAccount takes off the default ServiceAccount of a namespace what its space said of it.
+func takeOffAccount(
+	ctx context.Context, a *Applier, c *target.Client, e store.Entry, at store.Key, r inventory.Record,
+) error {
+	resource := target.Of(e.Key, r.APIVersion)
+	live, done, err := a.ours(ctx, c, resource, at, r)
+	switch {
+	case done != "":
+		return a.finish(ctx, e, done)
+	case err != nil:
+		return err
+	}
+	body, err := json.Marshal(map[string]any{"apiVersion": live.APIVersion, "kind": live.Kind,
+		"metadata": map[string]any{"name": at.Name, "namespace": at.Namespace}})
+	if err != nil {
+		return fmt.Errorf("encode a ServiceAccount: %w", err)
+	}
+	nothing := target.Applying{UID: live.Metadata.UID, Unmarked: true}
+	if _, _, err = a.writer(c, e.Key).Apply(ctx, resource, at.Namespace, at.Name, body, nothing); err != nil {
+		return fmt.Errorf("take off what was applied: %w", err)
+	}
+	return a.finish(ctx, e, "its fields were taken off")
+}
