@@ -78,9 +78,9 @@
 //
 // whenAlreadyExists has three values: refuse (AlreadyExists), adopt if a dry run of the apply would
 // change nothing, adopt always. An object that another space delivered is never adopted; the
-// refusal names that space. The ServiceAccount default of a namespace that was made for a space is its cluster's,
-// and gets the fields that the space has of it (defaultaccount.go). A relay uses an existing Namespace and never writes it. At a site the
-// policy decides about it.
+// refusal names that space. The ServiceAccount default is the cluster's, and gets the fields that its
+// space has of it where the namespace was made for that (defaultaccount.go). A relay uses an existing
+// Namespace and never writes it. At a site the policy decides about it.
 //
 // # Run once
 //

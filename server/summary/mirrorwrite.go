@@ -245,6 +245,9 @@ func mirrorFor(k store.Key, name string, w wanted) map[string]any {
 	if labels, ok := meta["labels"].(map[string]any); ok {
 		out["labels"] = unmarked(labels)
 	}
+	if w.beside {
+		uncontrolled(out)
+	}
 	w.addSpaceOwners(out)
 	apiVersion, kind := mirroredType(k)
 	mirror := map[string]any{"apiVersion": apiVersion, "kind": kind, "metadata": out}

@@ -24,6 +24,7 @@ type wanted struct {
 	ownerUID string
 	owners   []any // in the space, which the target does not know
 	waits    bool  // for what controls it to be in the space
+	beside   bool  // another target has the history of its owner, see history.go
 	deleting bool
 	grace    int64 // of its deletion, in seconds
 }
@@ -114,6 +115,7 @@ func (s *Summary) wantedMirror(
 				status:   r.Status,
 				owner:    owner.Key,
 				ownerUID: owner.UID,
+				beside:   i > 0 && isHistory(k),
 			}
 			w.fill(s, k)
 			return w, true, nil
@@ -130,7 +132,11 @@ func (w *wanted) identified() bool { return fields.String(w.object, "metadata", 
 func (w *wanted) fill(s *Summary, k store.Key) {
 	w.waits = !s.controlled(k, w.target, w.object)
 	w.deleting, w.grace = deleting(k, w.object)
-	w.hash = mirrorHash(w.of, w.object)
+	of := w.of
+	if w.beside {
+		of += " beside" // its owners are written otherwise
+	}
+	w.hash = mirrorHash(of, w.object)
 }
 
 // reference is what names an owner.
