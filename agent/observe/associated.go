@@ -8,6 +8,7 @@ import (
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/variant"
 )
 
 // associateLocked records what belongs to a placed object: a Pod, a ReplicaSet, a Job, a
@@ -68,6 +69,9 @@ func (o *Observer) belongsLocked(w watchKey, live *target.Object, owner store.Ke
 	object, err := reportedObject(k, live, owners, source, o.slices.truncated(owner))
 	if err == nil {
 		object, err = mapping.BodyHere(k, object)
+	}
+	if err == nil {
+		object, err = asInSpace(k, live.Metadata.Annotations[variant.BaseAnnotation], object)
 	}
 	if err != nil {
 		o.Log.Error("object not reported", "key", k, "err", err)

@@ -213,6 +213,7 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	delete(annotations, v1alpha1.AnnotationAltered)
 	delete(annotations, v1alpha1.AnnotationPodAPIUsed)
 	delete(annotations, v1alpha1.AnnotationCustomizedBy)
+	delete(annotations, v1alpha1.AnnotationCustomizedTemplate)
 	delete(annotations, v1alpha1.AnnotationShares)
 	delete(annotations, v1alpha1.AnnotationScales)
 	delete(annotations, v1alpha1.AnnotationImport) // a relay would give the object that UID

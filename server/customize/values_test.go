@@ -11,7 +11,8 @@ import (
 )
 
 func TestTheAnnotationsHaveOneName(t *testing.T) {
-	if variant.Annotation != v1alpha1.AnnotationCustomizedBy || variant.SharesAnnotation != v1alpha1.AnnotationShares {
+	if variant.Annotation != v1alpha1.AnnotationCustomizedBy ||
+		variant.BaseAnnotation != v1alpha1.AnnotationCustomizedTemplate || variant.SharesAnnotation != v1alpha1.AnnotationShares {
 		t.Error("sites write another annotation than is documented")
 	}
 }

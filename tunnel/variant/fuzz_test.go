@@ -94,9 +94,11 @@ func FuzzRender(f *testing.F) {
 			t.Fatal(decodeErr)
 		}
 		was, is := a.(map[string]any), b.(map[string]any)
-		delete(is["metadata"].(map[string]any)["annotations"].(map[string]any), Annotation)
-		if notes, ok := was["metadata"].(map[string]any)["annotations"].(map[string]any); ok {
-			delete(notes, Annotation)
+		for _, doc := range []map[string]any{was, is} {
+			if notes, ok := doc["metadata"].(map[string]any)["annotations"].(map[string]any); ok {
+				delete(notes, Annotation)
+				delete(notes, BaseAnnotation)
+			}
 		}
 		if err := fixedOf(was).check(is); err != nil {
 			t.Fatal(err)

@@ -115,6 +115,7 @@ func (s *Set) render(o Object, v Values, explain bool) (Result, error) {
 	labels := labelsOf(doc)
 	left := newBudget()
 	before := encode(doc)
+	template, _ := clone(templateOf(o.Key, doc)).(map[string]any)
 	for _, c := range s.all {
 		if !c.touches(o.Key) || !c.selects(o, labels) || !c.speaks(&v) {
 			continue
@@ -141,6 +142,7 @@ func (s *Set) render(o Object, v Values, explain bool) (Result, error) {
 		return out, nil
 	}
 	sign(doc, out.By)
+	signBase(doc, template, templateOf(o.Key, doc))
 	if out.Body = encode(doc); len(out.Body) > store.MaxBodyBytes {
 		last := out.By[len(out.By)-1]
 		return Result{Body: o.Body, Matched: out.Matched}, &Error{last, "spec.rules", fmt.Errorf(
@@ -150,14 +152,16 @@ func (s *Set) render(o Object, v Values, explain bool) (Result, error) {
 }
 
 // sign writes on a variant who has changed it.
-func sign(doc map[string]any, by []string) {
+func sign(doc map[string]any, by []string) { annotate(doc, Annotation, strings.Join(by, ",")) }
+
+func annotate(doc map[string]any, name, value string) {
 	meta, _ := doc["metadata"].(map[string]any)
 	notes, _ := meta["annotations"].(map[string]any)
 	if notes == nil {
 		notes = map[string]any{}
 		meta["annotations"] = notes
 	}
-	notes[Annotation] = strings.Join(by, ",")
+	notes[name] = value
 }
 
 func labelsOf(doc map[string]any) map[string]string {

@@ -76,6 +76,10 @@ const (
 	// AnnotationCustomizedBy stands on objects at a site: the names of the Customizers that changed
 	// them, with commas between them.
 	AnnotationCustomizedBy = "skerry.dev/customized-by"
+	// AnnotationCustomizedTemplate stands on workloads at a site, and on their ReplicaSets and
+	// ControllerRevisions: the fields of their Pods that Customizers changed, as JSON. By it the space shows
+	// of its history what it had itself.
+	AnnotationCustomizedTemplate = "skerry.dev/customized-template"
 	// AnnotationKey on a SyncTarget is the SHA-256, in hex, of the key that it joined with. Without
 	// it any site may join under the name.
 	AnnotationKey = "skerry.dev/key"
