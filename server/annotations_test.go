@@ -71,21 +71,20 @@ func annotations(t *testing.T, c *center) {
 		copied, err = api.Update(ctx, copied, metav1.UpdateOptions{})
 		must(t, err)
 	}
-	_, err = clients(
-		t,
-		c.admin("team"),
-	).CoreV1().Pods(
-		"default",
-	).Create(
-		ctx,
-		&corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "mirror", Annotations: map[string]string{
-			v1alpha1.AnnotationReportedFrom: "paris"}}, Spec: corev1.PodSpec{
-			Containers: []corev1.Container{{Name: "c", Image: "i"}},
-		}},
-		metav1.CreateOptions{},
-	)
+	twin := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "mirror", Annotations: map[string]string{
+		v1alpha1.AnnotationReportedFrom: "paris", v1alpha1.AnnotationReportedCreation: "x", "note": "kept"}},
+		Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "c", Image: "i"}}}}
+	pod, err := clients(t, c.admin("team")).CoreV1().Pods("default").Create(ctx, twin, metav1.CreateOptions{})
+	must(t, err)
+	for name := range pod.Annotations {
+		if strings.HasPrefix(name, v1alpha1.AnnotationReported) || pod.Annotations["note"] != "kept" {
+			t.Errorf("a user makes what only mirrors: %v", pod.Annotations)
+		}
+	}
+	twin.Name, twin.Labels = "taken", map[string]string{"pod-template-hash": "x"}
+	_, err = clients(t, c.admin("team")).CoreV1().Pods("default").Create(ctx, twin, metav1.CreateOptions{})
 	if !apierrors.IsForbidden(err) {
-		t.Errorf("a user makes what only mirrors: %v", err)
+		t.Errorf("a copy that a ReplicaSet would take: %v", err)
 	}
 	own := clients(t, c.api.Loopback("team")).CoreV1().ConfigMaps("default")
 	_, err = own.Patch(

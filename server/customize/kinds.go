@@ -59,6 +59,7 @@ func pod(o map[string]any) {
 		delete(spec, "serviceAccountName")
 		delete(spec, "serviceAccount")
 	}
+	dropToken(spec)
 }
 
 func deployment(o map[string]any) {

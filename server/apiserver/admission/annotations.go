@@ -3,8 +3,11 @@ package admission
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
@@ -87,7 +90,7 @@ func (m *Annotations) guard(ctx context.Context, a admission.Attributes, obj, ol
 			return err
 		}
 	}
-	if old != nil {
+	if old != nil || isAlone(a, obj) {
 		forgetCopied(obj, old)
 	}
 	for _, name := range append(v1alpha1.CenterAnnotations(), v1alpha1.AnnotationReportedFrom) {
@@ -144,7 +147,7 @@ func leaveOut(ctx context.Context, obj metav1.Object, path, name, was string, ha
 
 // forgetCopied removes annotations that were copied from a mirror, and restores the object's own
 // ones that they replaced: `kubectl rollout undo` gives a Deployment the annotations of the
-// ReplicaSet that it goes back to.
+// ReplicaSet that it goes back to, and `kubectl debug --copy-to` a Pod those of the one that it copies.
 func forgetCopied(obj, old metav1.Object) {
 	_, has := metadata.Annotation(obj, v1alpha1.AnnotationReportedFrom)
 	if _, had := metadata.Annotation(old, v1alpha1.AnnotationReportedFrom); !has || had {
@@ -162,6 +165,15 @@ func forgetCopied(obj, old metav1.Object) {
 		}
 	}
 	obj.SetAnnotations(notes)
+}
+
+// isAlone reports whether an object is a Pod that no workload would take for its own. A copy that one takes
+// would be made anew whenever the workload deletes it.
+func isAlone(a admission.Attributes, obj metav1.Object) bool {
+	return a.GetResource().GroupResource() == api.Resource("pods") && metav1.GetControllerOf(obj) == nil &&
+		!slices.ContainsFunc([]string{
+			appsv1.DefaultDeploymentUniqueLabelKey, appsv1.ControllerRevisionHashLabelKey, batchv1.ControllerUidLabel,
+		}, func(label string) bool { return obj.GetLabels()[label] != "" })
 }
 
 // decide sets where a new object goes, and what it is with, in the same write if that is already known.
