@@ -13,13 +13,16 @@ import (
 	storageapi "k8s.io/kubernetes/pkg/apis/storage"
 	storageutil "k8s.io/kubernetes/pkg/apis/storage/util"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/apiserver/storage"
+	"skerry.dev/skerry/server/placement"
 )
 
 // ClusterDefaults is the admission plugin that fills in what Kubernetes' own plugins
 // ServiceAccount, Priority and DefaultStorageClass do, as far as a space knows it: of bare Pods and
-// claims that users make. What the site fills in again is not sent (package customize), so that the
+// claims that users make. As PersistentVolumeClaimResize it refuses that a claim grows whose class says
+// so. What the site fills in again is not sent (package customize), so that the
 // site's own defaults hold there. A Pod that is replaced keeps its account and its priority.
 type ClusterDefaults struct {
 	// Priorities and StorageClasses list what a space stores itself.
@@ -33,6 +36,9 @@ type Offers interface {
 	// MayHave reports whether a target that the space of ctx may use has a class of this kind and
 	// name, as far as that is known. It is true while it is not.
 	MayHave(ctx context.Context, kind, name string) bool
+	// KeepsSize returns the first of some targets whose StorageClass of a name lets no claim grow, as
+	// far as that is known; empty for none.
+	KeepsSize(targets []string, class string) string
 }
 
 // Handles implements admission.Interface.
@@ -47,7 +53,7 @@ func (c *ClusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ a
 	}
 	if a.GetOperation() == admission.Update {
 		keepFilled(a)
-		return nil
+		return c.resize(a)
 	}
 	switch o := a.GetObject().(type) {
 	case *api.Pod:
@@ -85,6 +91,24 @@ func keepFilled(a admission.Attributes) {
 	if pod.Spec.PreemptionPolicy == nil {
 		pod.Spec.PreemptionPolicy = old.Spec.PreemptionPolicy
 	}
+}
+
+// resize refuses a claim that is to grow where its target's class does not let it: a target that refuses
+// that would take no other change of the claim either.
+func (c *ClusterDefaults) resize(a admission.Attributes) error {
+	now, isClaim := a.GetObject().(*api.PersistentVolumeClaim)
+	was, wasClaim := a.GetOldObject().(*api.PersistentVolumeClaim)
+	if !isClaim || !wasClaim || was.Spec.StorageClassName == nil ||
+		now.Spec.Resources.Requests.Storage().Cmp(*was.Spec.Resources.Requests.Storage()) <= 0 {
+		return nil
+	}
+	class := *was.Spec.StorageClassName
+	targets := placement.Split(was.Annotations[v1alpha1.AnnotationTargets])
+	if at := c.Offers.KeepsSize(targets, class); at != "" {
+		return admission.NewForbidden(a, fmt.Errorf("only dynamically provisioned pvc can be resized and the storageclass "+
+			"that provisions the pvc must support resize: StorageClass %s of site %s does not", class, at))
+	}
+	return nil
 }
 
 // prioritize gives a Pod the number of its class, or of the default one. A class that the space

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/api/resource"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -19,6 +20,7 @@ import (
 	storageapi "k8s.io/kubernetes/pkg/apis/storage"
 	"k8s.io/utils/ptr"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
@@ -42,6 +44,44 @@ type offered []string
 
 func (o offered) MayHave(_ context.Context, kind, name string) bool {
 	return kind == "PriorityClass" && slices.Contains(o, name)
+}
+
+func (o offered) KeepsSize(targets []string, class string) string {
+	if slices.Contains(targets, "paris") && class == "local-path" {
+		return "paris"
+	}
+	return ""
+}
+
+// A claim whose class lets none grow is refused in the words of a cluster.
+func TestAClaimGrowsWhereItsClassLetsIt(t *testing.T) {
+	claim := func(targets, class, size string) *api.PersistentVolumeClaim {
+		return &api.PersistentVolumeClaim{
+			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{v1alpha1.AnnotationTargets: targets}},
+			Spec: api.PersistentVolumeClaimSpec{StorageClassName: &class, Resources: api.VolumeResourceRequirements{
+				Requests: api.ResourceList{api.ResourceStorage: resource.MustParse(size)}}},
+		}
+	}
+	c := &ClusterDefaults{Offers: offered{}}
+	for name, of := range map[string]struct {
+		was, now *api.PersistentVolumeClaim
+		refused  bool
+	}{
+		"grows":                     {claim("oslo,paris", "local-path", "1Mi"), claim("oslo,paris", "local-path", "2Mi"), true},
+		"stays":                     {claim("paris", "local-path", "1024Ki"), claim("paris", "local-path", "1Mi"), false},
+		"shrinks":                   {claim("paris", "local-path", "2Mi"), claim("paris", "local-path", "1Mi"), false},
+		"grows elsewhere":           {claim("oslo", "local-path", "1Mi"), claim("oslo", "local-path", "2Mi"), false},
+		"grows by another class":    {claim("paris", "fast", "1Mi"), claim("paris", "fast", "2Mi"), false},
+		"grows before it is placed": {claim("", "local-path", "1Mi"), claim("", "local-path", "2Mi"), false},
+	} {
+		a := admission.NewAttributesRecord(of.now, of.was, schema.GroupVersionKind{}, "app", "x",
+			schema.GroupVersionResource{Resource: "persistentvolumeclaims"}, "", admission.Update, nil, false,
+			&user.DefaultInfo{Name: "alice"})
+		err := c.Admit(request.WithSpace(t.Context(), "shop"), a, nil)
+		if apierrors.IsForbidden(err) != of.refused || of.refused != (err != nil) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }
 
 func admitDefaults(t *testing.T, c *ClusterDefaults, o runtime.Object, resource string) error {

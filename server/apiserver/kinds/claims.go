@@ -2,6 +2,7 @@ package kinds
 
 import (
 	"context"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -36,13 +37,26 @@ func (s SettledClaim) PrepareForUpdate(ctx context.Context, obj, old runtime.Obj
 
 // ValidateUpdate implements rest.RESTUpdateStrategy.
 func (s SettledClaim) ValidateUpdate(ctx context.Context, obj, old runtime.Object) field.ErrorList {
-	if request.FromCenter(ctx) {
-		before := old.(*api.PersistentVolumeClaim).DeepCopy()
-		after := obj.(*api.PersistentVolumeClaim)
+	before, after := old.(*api.PersistentVolumeClaim).DeepCopy(), obj.(*api.PersistentVolumeClaim)
+	switch {
+	case request.FromCenter(ctx):
 		before.Spec.VolumeName, before.Spec.StorageClassName = after.Spec.VolumeName, after.Spec.StorageClassName
+		old = before
+	case withdraws(before, after):
+		before.Spec.Resources = after.Spec.Resources
 		old = before
 	}
 	return s.RESTUpdateStrategy.ValidateUpdate(ctx, obj, old)
+}
+
+// withdraws reports whether a user takes back the growth of a claim that a target refuses: it has the size
+// that it has there. A cluster refuses such a growth at once, and so has nothing to take back.
+func withdraws(before, after *api.PersistentVolumeClaim) bool {
+	has, wanted := before.Status.Capacity[api.ResourceStorage], after.Spec.Resources.Requests[api.ResourceStorage]
+	return wanted.Cmp(has) == 0 && slices.ContainsFunc(before.Status.Conditions,
+		func(c api.PersistentVolumeClaimCondition) bool {
+			return string(c.Type) == v1alpha1.ConditionObjectSynced && c.Status == api.ConditionFalse
+		})
 }
 
 // ClaimEnds keeps a user's claim that is placed until its target has no more of it: there it may be in

@@ -27,6 +27,25 @@ func (t *target) tellsAll() bool {
 	return len(t.classes) > 0 && len(t.classes) < tunnel.MaxClasses
 }
 
+// KeepsSize returns the first of some targets whose StorageClass of a name lets no claim grow. It is empty
+// where none is known to.
+func (t *Table) KeepsSize(targets []string, class string) string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, name := range targets {
+		of := t.targets[name]
+		if of == nil || of.relay {
+			continue
+		}
+		for _, c := range of.classes {
+			if c.Kind == "StorageClass" && c.Name == class && !c.AllowVolumeExpansion {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
 func (t *target) has(kind, name string) bool {
 	for _, c := range t.classes {
 		if c.Kind == kind && c.Name == name {

@@ -28,6 +28,7 @@ func readTarget(before *target, w store.Write) *target {
 		return nil
 	}
 	now := &target{name: w.Key.Name, labels: labels.Set{}, node: nodeOf(w)}
+	now.relay, _ = fields.Map(w.Object, "status")["relay"].(bool)
 	for name, v := range fields.Map(w.Object, "metadata", "labels") {
 		now.labels[name], _ = v.(string)
 	}
@@ -37,7 +38,8 @@ func readTarget(before *target, w store.Write) *target {
 			now.classes = append(now.classes, class)
 		}
 	}
-	if before != nil && reflect.DeepEqual(before.classes, now.classes) && sameNode(before.node, now.node) {
+	if before != nil && before.relay == now.relay && reflect.DeepEqual(before.classes, now.classes) &&
+		sameNode(before.node, now.node) {
 		return before
 	}
 	return now

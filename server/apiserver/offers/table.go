@@ -37,6 +37,7 @@ type target struct {
 	node   *api.Node
 	// classes are what it offers. They changed last at revision classesAt.
 	classes []v1alpha1.SyncTargetClass
+	relay   bool // its own sites offer them, and may differ
 }
 
 // limit is which targets a space may use, and since which revision.

@@ -42,6 +42,30 @@ func (w *writer) put(k store.Key, o map[string]any) {
 	w.Apply(store.Write{Key: k, Revision: w.revision, Object: o})
 }
 
+// A claim keeps its size where its target says so of the class, and not where nobody knows.
+func TestKeepsSize(t *testing.T) {
+	w := newWriter()
+	classes := map[string]any{"classes": []any{map[string]any{"kind": "StorageClass", "name": "local"},
+		map[string]any{"kind": "StorageClass", "name": "disk", "allowVolumeExpansion": true}}}
+	w.site("paris", "eu", "2026-01-01T00:00:00Z", map[string]any{"cluster": classes})
+	w.site("eu", "eu", "2026-01-01T00:00:00Z", map[string]any{"cluster": classes, "relay": true})
+	for _, c := range []struct {
+		targets []string
+		class   string
+		want    string
+	}{
+		{[]string{"eu", "paris"}, "local", "paris"},
+		{[]string{"paris"}, "disk", ""},
+		{[]string{"paris"}, "unknown", ""},
+		{[]string{"eu", "gone"}, "local", ""},
+		{nil, "local", ""},
+	} {
+		if got := w.KeepsSize(c.targets, c.class); got != c.want {
+			t.Errorf("%s at %v: kept by %q, want %q", c.class, c.targets, got, c.want)
+		}
+	}
+}
+
 // site puts a SyncTarget in a region.
 func (w *writer) site(name, region, seen string, status map[string]any) {
 	if status == nil {
