@@ -8,8 +8,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// moves remembers which Services were on their way a moment ago, as far as somebody has called them. A move is over when
-// the new target reports a ready Pod; its EndpointSlices may have that a second later, and it answers then.
+// moves remembers which Services were on their way a moment ago, as far as somebody has called them. A move is over
+// when the new target reports a ready Pod; its EndpointSlices may have that a second later, and it answers then.
 type moves struct {
 	now func(k store.Key) bool
 
