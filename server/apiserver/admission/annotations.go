@@ -109,15 +109,25 @@ func (m *Annotations) guard(ctx context.Context, a admission.Attributes, obj, ol
 			// it. People copy manifests from elsewhere.
 			leaveOut(ctx, obj, "", name, was, had)
 		default:
-			return admission.NewForbidden(
-				a,
-				fmt.Errorf("metadata.annotations[%s]: only the center writes this annotation; "+
-					"to choose a target set the label %s, or use a Placement", name, v1alpha1.LabelTarget),
-			)
+			return admission.NewForbidden(a, fmt.Errorf("metadata.annotations[%s]: only the center writes this annotation; %s",
+				name, instead(a, name)))
 		}
 	}
 	leaveOutOfTemplates(ctx, a.GetObject(), a.GetOldObject())
 	return nil
+}
+
+// instead says what to do in place of writing an annotation of the center.
+func instead(a admission.Attributes, name string) string {
+	switch {
+	case name != v1alpha1.AnnotationReportedFrom:
+		return fmt.Sprintf("to choose a target set the label %s, or use a Placement", v1alpha1.LabelTarget)
+	case a.GetResource().GroupResource() == api.Resource("pods"):
+		return fmt.Sprintf("a copy of a Pod that a target has reported must not have the labels %s, %s and %s, by which its "+
+			"workload would delete it", appsv1.DefaultDeploymentUniqueLabelKey, appsv1.ControllerRevisionHashLabelKey,
+			batchv1.ControllerUidLabel)
+	}
+	return "a copy of what a target has reported is made without it"
 }
 
 func ofNamespace(a admission.Attributes) bool {
