@@ -57,11 +57,8 @@ func TestFullDisk(t *testing.T) {
 		condition, _ := s.conditions.Get(tunnel.StoreHealthy)
 		return condition.Status == tunnel.False && condition.Reason == "DiskRefuses"
 	})
-	eventually(t, "what was known before is enforced", func() bool {
-		s.api.Remove("", "configmaps", "default", "kept")
-		time.Sleep(20 * time.Millisecond)
-		return s.exists(kept)
-	})
+	s.api.Remove("", "configmaps", "default", "kept")
+	eventually(t, "what was known before is enforced", func() bool { return s.exists(kept) })
 	if s.desired.Position().Revision == at.Revision {
 		t.Error("what is not durable counts as stored")
 	}
