@@ -5,10 +5,7 @@ import (
 	"errors"
 	"io"
 	"net"
-	"net/http"
 	"net/netip"
-	"net/url"
-	"strconv"
 	"sync"
 	"time"
 
@@ -104,18 +101,17 @@ func (s *Services) connect(ctx context.Context, e *entry, port uint16) (io.ReadW
 	if err == nil || s.Here == nil || s.Idle(e.of.at.namespace, e.of.at.service) {
 		return conn, err
 	}
-	resp, failed := s.Here(ctx, &exchange.Request{Space: e.of.key.Space, SpaceUID: e.of.spaceUID,
-		Namespace: e.of.key.Namespace, Pod: e.of.key.Name, UID: e.of.uid, Resource: exchange.Services,
-		Verb: exchange.Connect, Query: url.Values{exchange.OptionPort: {strconv.Itoa(int(port))}},
-		Upgrade: exchange.Bytes()})
+	r := exchange.ToService(e.of.key.Space, e.of.key.Namespace, e.of.key.Name, port)
+	r.SpaceUID, r.UID = e.of.spaceUID, e.of.uid
+	resp, failed := s.Here(ctx, r)
 	if failed != nil {
 		return nil, err
 	}
-	if here, is := resp.Body.(io.ReadWriteCloser); is && resp.StatusCode == http.StatusSwitchingProtocols {
-		return here, nil
+	here, failed := exchange.Connection(resp)
+	if failed != nil {
+		return nil, err
 	}
-	resp.Body.Close()
-	return nil, err
+	return here, nil
 }
 
 // call has the parent connect to a port of a Service, at another site.

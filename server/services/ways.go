@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"time"
 
 	"skerry.dev/skerry/tunnel/exchange"
@@ -107,18 +104,16 @@ func drop(answers <-chan answer, open int) (failed []*exchange.Fault) {
 
 // at connects to a Service at one target.
 func (s *Services) at(ctx context.Context, target, space string, call upward.ServiceCall) (*http.Response, error) {
-	resp, err := s.Sites.Do(ctx, target, &exchange.Request{Space: space, Namespace: call.Namespace, Pod: call.Service,
-		Resource: exchange.Services, Origin: call.UID, Verb: exchange.Connect,
-		Query:   url.Values{exchange.OptionPort: {strconv.Itoa(int(call.Port))}},
-		Upgrade: exchange.Bytes()})
+	r := exchange.ToService(space, call.Namespace, call.Service, call.Port)
+	r.Origin = call.UID
+	resp, err := s.Sites.Do(ctx, target, r)
 	if err != nil {
 		return nil, err
 	}
-	if _, is := resp.Body.(io.ReadWriteCloser); resp.StatusCode == http.StatusSwitchingProtocols && is {
-		return resp, nil
+	if _, err := exchange.Connection(resp); err != nil {
+		return nil, err
 	}
-	defer resp.Body.Close()
-	return nil, exchange.Refusal(resp)
+	return resp, nil
 }
 
 // above has the parent connect to a Service, for a site.

@@ -64,6 +64,17 @@ func (f *Fault) Response() *http.Response {
 	}
 }
 
+// Connection returns the connection that an answer has become. It closes any other answer, and returns what that
+// refuses, a *Fault.
+func Connection(resp *http.Response) (io.ReadWriteCloser, error) {
+	conn, upgraded := resp.Body.(io.ReadWriteCloser)
+	if resp.StatusCode == http.StatusSwitchingProtocols && upgraded {
+		return conn, nil
+	}
+	defer resp.Body.Close()
+	return nil, Refusal(resp)
+}
+
 // Refusal reads why a request was not carried out: the message of a Status, where the answer has one.
 func Refusal(resp *http.Response) *Fault {
 	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusal))

@@ -34,6 +34,12 @@ const (
 // OptionPort is the port that Connect connects to. It has to be given.
 const OptionPort = "port"
 
+// ToService is the request for a connection to a port of a Service. Whoever sends it says which one of that name it is.
+func ToService(space, namespace, service string, port uint16) *Request {
+	return &Request{Space: space, Namespace: namespace, Pod: service, Resource: Services, Verb: Connect,
+		Query: url.Values{OptionPort: {strconv.Itoa(int(port))}}, Upgrade: Bytes()}
+}
+
 // option checks one value of an option.
 type option func(string) bool
 

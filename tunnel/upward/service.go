@@ -45,12 +45,7 @@ func Call(ctx context.Context, up http.RoundTripper, space, site string, c Servi
 	if err != nil {
 		return nil, unreachable("the parent", err)
 	}
-	conn, upgraded := resp.Body.(io.ReadWriteCloser)
-	if resp.StatusCode == http.StatusSwitchingProtocols && upgraded {
-		return conn, nil
-	}
-	defer resp.Body.Close()
-	return nil, exchange.Refusal(resp)
+	return exchange.Connection(resp)
 }
 
 // String is what names the call on the wire.

@@ -69,11 +69,10 @@ func Dial(ctx context.Context, sites Sites, of Service, b Backend, by Caller) (n
 	if site == "" {
 		site = b.Place.Target
 	}
-	conn, upgraded := resp.Body.(io.ReadWriteCloser)
-	if resp.StatusCode != http.StatusSwitchingProtocols || !upgraded {
-		defer end()
-		defer resp.Body.Close()
-		return nil, unreached(site, exchange.Refusal(resp))
+	conn, err := exchange.Connection(resp)
+	if err != nil {
+		end()
+		return nil, unreached(site, exchange.FaultOf(err))
 	}
 	return &podConn{ReadWriteCloser: conn, end: end, to: address(site + "/" + b.Pod)}, nil
 }
