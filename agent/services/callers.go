@@ -53,11 +53,13 @@ func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 		reset(caller)
 		return
 	}
-	defer func() { give() }()
+	give = sync.OnceFunc(give)
+	defer give()
 	conn, err := s.connect(ctx, e, port)
 	if moves(err) && late.Stop() {
 		late.Reset(holdTime)
-		conn, err = s.hold(ctx, e, port, &give, err)
+		give()
+		conn, err = s.hold(ctx, e, port, err)
 	}
 	if err == nil && !late.Stop() {
 		conn.Close()

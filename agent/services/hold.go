@@ -55,24 +55,19 @@ func (h *held) turn() (end func(), asked <-chan struct{}) {
 	}, nil
 }
 
-// hold has a caller wait until something answers for its Service, or ctx ends. It gives the seat of the caller back,
-// and returns with one again. refused is why nobody answered before.
-func (s *Services) hold(
-	ctx context.Context, e *entry, port uint16, seat *func(), refused error,
-) (io.ReadWriteCloser, error) {
-	space := e.of.key.Space
-	leave := s.held.take(space)
+// hold has a caller without a seat wait until something answers for its Service, or ctx ends. The connection has a seat
+// until it is closed. refused is why nobody answered before.
+func (s *Services) hold(ctx context.Context, e *entry, port uint16, refused error) (io.ReadWriteCloser, error) {
+	leave := s.held.take(e.of.key.Space)
 	if leave == nil {
 		return nil, refused
 	}
 	defer leave()
 	defer s.Metrics.waits()()
-	(*seat)()
-	*seat = func() {}
 	for {
 		end, asked := e.held.turn()
 		if end != nil {
-			conn, err := s.askForAll(ctx, e, port, seat)
+			conn, err := s.askForAll(ctx, e, port)
 			end()
 			return conn, err
 		}
@@ -81,18 +76,16 @@ func (s *Services) hold(
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		if conn, err := s.seated(ctx, e, port, seat); err == nil {
+		if conn, err := s.seated(ctx, e, port); err == nil {
 			return conn, nil
 		}
 	}
 }
 
 // askForAll asks until something answers, or ctx ends. What else is said meanwhile may be that the center starts anew.
-func (s *Services) askForAll(
-	ctx context.Context, e *entry, port uint16, seat *func(),
-) (io.ReadWriteCloser, error) {
+func (s *Services) askForAll(ctx context.Context, e *entry, port uint16) (io.ReadWriteCloser, error) {
 	for ondemand.Pause(ctx, holdEvery) {
-		if conn, err := s.seated(ctx, e, port, seat); err == nil {
+		if conn, err := s.seated(ctx, e, port); err == nil {
 			return conn, nil
 		}
 	}
@@ -103,14 +96,13 @@ func (s *Services) askForAll(
 var errNoSeat = errors.New("too many connections of this site lead to Services elsewhere")
 
 // seated connects within the time that a caller without a hold has, and takes a seat for that.
-func (s *Services) seated(
-	ctx context.Context, e *entry, port uint16, seat *func(),
-) (io.ReadWriteCloser, error) {
+func (s *Services) seated(ctx context.Context, e *entry, port uint16) (io.ReadWriteCloser, error) {
 	give := s.seats.take(e.of.key.Space)
 	if give == nil {
 		return nil, errNoSeat
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	end := sync.OnceFunc(func() { cancel(); give() }) // who closes a connection may do so twice
 	late := time.AfterFunc(callTime, cancel)
 	conn, err := s.connect(ctx, e, port)
 	if err == nil && !late.Stop() {
@@ -118,10 +110,8 @@ func (s *Services) seated(
 		err = context.DeadlineExceeded
 	}
 	if err != nil {
-		cancel()
-		give()
+		end()
 		return nil, err
 	}
-	*seat = give
-	return exchange.OnClose(conn, cancel).(io.ReadWriteCloser), nil
+	return exchange.OnClose(conn, end).(io.ReadWriteCloser), nil
 }
