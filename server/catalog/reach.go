@@ -1,8 +1,6 @@
 package catalog
 
 import (
-	"slices"
-
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -53,7 +51,18 @@ func (o *Object) Above() string {
 // held.
 func Moves(c *Catalog, o *Object) bool {
 	moves := func(o *Object) bool { return !c.Records.Index.Record(c.Records.Of(o)).Settled() }
-	return moves(o) || o.Ties != nil && slices.ContainsFunc(o.Ties.Leaders.list(), moves)
+	if moves(o) {
+		return true
+	}
+	if o.Ties == nil {
+		return false
+	}
+	for leader := range o.Ties.Leaders.all() {
+		if moves(leader) {
+			return true
+		}
+	}
+	return false
 }
 
 // Feeds are the targets whose feeds have an object: where it is, and where its name is.
