@@ -43,6 +43,17 @@ const (
 	VersionAsWished = "VersionAsWished"
 )
 
+// The reasons of VersionAsWished.
+const (
+	// VersionWaits: nobody has tried to install what is wished.
+	VersionWaits = "Waiting"
+	// VersionFailed: the site's owner has tried it.
+	VersionFailed = "Failed"
+)
+
+// Wished begins the message of VersionAsWished: so that of another wish is told apart.
+func Wished(version string) string { return "version " + version + " is wished" }
+
 // HoldCovers says in the message of TakesReleases what is held, and what is not.
 const HoldCovers = "it holds what Placements with rollout.type Progressive place here; what others place has no " +
 	"releases and goes on to change at once"

@@ -68,20 +68,6 @@ func readFile(root *os.Root, name string, most int64) ([]byte, error) {
 	return io.ReadAll(io.LimitReader(f, most))
 }
 
-// writeFile replaces a file of a directory, whole or not at all.
-func writeFile(dir, name string, text []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(dir, name+".*.tmp")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // it has another name then
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Chmod(mode), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), filepath.Join(dir, name))
-}
-
 // Result is what Install has done last.
 type Result struct {
 	Version string    `json:"version"`

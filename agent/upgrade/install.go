@@ -10,10 +10,11 @@ import (
 	"io/fs"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
+
+	"skerry.dev/skerry/tunnel/keyfile"
 )
 
 // Options say how to install what is wished.
@@ -46,7 +47,10 @@ func Install(ctx context.Context, o Options) error {
 	}
 	text, wrong := json.Marshal(r)
 	if wrong == nil {
-		wrong = writeFile(filepath.Dir(o.Result), filepath.Base(o.Result), text, 0o644)
+		wrong = keyfile.Replace(o.Result, text)
+	}
+	if wrong == nil {
+		wrong = os.Chmod(o.Result, 0o644) // for the agent
 	}
 	if wrong != nil {
 		wrong = fmt.Errorf("say what was done: %w", wrong)

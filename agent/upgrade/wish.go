@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/keyfile"
 	"skerry.dev/skerry/tunnel/ondemand"
 )
 
@@ -25,15 +26,17 @@ type Wish struct {
 	conditions           *tunnel.Conditions
 	log                  *slog.Logger
 
+	pending chan struct{} // one slot: something is wished
+
 	mu     sync.Mutex
 	wished string // empty for none, or the one that the agent has
-	said   string // the message of the condition
 }
 
 // Open returns the wish of the agent with a data directory and a version. A file of a wish that this version fulfils
 // is removed: the center may be away.
 func Open(dir, version string, conditions *tunnel.Conditions, log *slog.Logger) *Wish {
-	w := &Wish{dir: dir, version: version, result: ResultFile, conditions: conditions, log: log}
+	w := &Wish{dir: dir, version: version, result: ResultFile, conditions: conditions, log: log,
+		pending: make(chan struct{}, 1)}
 	if wished, err := readWish(dir); err == nil && wished == version {
 		w.write("")
 	}
@@ -65,6 +68,12 @@ func (w *Wish) Set(is tunnel.Wish) {
 	}
 	w.wished = wished
 	w.sayLocked()
+	if wished != "" {
+		select {
+		case w.pending <- struct{}{}:
+		default:
+		}
+	}
 }
 
 // write keeps a version in the file, or removes that.
@@ -75,46 +84,51 @@ func (w *Wish) write(version string) {
 			err = nil
 		}
 	} else {
-		err = writeFile(w.dir, WishFile, []byte(version+"\n"), 0o600)
+		err = keyfile.Replace(filepath.Join(w.dir, WishFile), []byte(version+"\n"))
 	}
 	if err != nil {
 		w.log.Warn("the version that the parent wishes cannot be written", "file", filepath.Join(w.dir, WishFile), "err", err)
 	}
 }
 
-// Run says what becomes of a wish until ctx ends.
+// Run says what becomes of a wish until ctx ends. It does nothing while nothing is wished.
 func (w *Wish) Run(ctx context.Context) {
-	for ondemand.Pause(ctx, lookEvery) {
-		w.mu.Lock()
-		w.sayLocked()
-		w.mu.Unlock()
+	for {
+		select {
+		case <-w.pending:
+		case <-ctx.Done():
+			return
+		}
+		for w.look() && ondemand.Pause(ctx, lookEvery) {
+		}
 	}
+}
+
+// look says what has become of the wish, and reports whether there is one.
+func (w *Wish) look() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.sayLocked()
+	return w.wished != ""
 }
 
 // sayLocked sets the condition. w.mu must be held.
 func (w *Wish) sayLocked() {
 	if w.wished == "" {
-		if w.said != "" {
-			w.said = ""
-			w.conditions.Clear(tunnel.VersionAsWished)
-		}
+		w.conditions.Clear(tunnel.VersionAsWished)
 		return
 	}
-	reason, text := "Waiting", fmt.Sprintf("version %s is wished, and the agent is %s. The site's owner has it installed "+
-		"with /etc/skerry/upgrade-agent and: systemctl enable --now skerry-agent-upgrade.path", w.wished, w.version)
+	reason, text := tunnel.VersionWaits, fmt.Sprintf("%s, and the agent is %s. The site's owner has it installed with "+
+		"/etc/skerry/upgrade-agent and: systemctl enable --now skerry-agent-upgrade.path", tunnel.Wished(w.wished), w.version)
 	if r, is := readResult(w.result); is && r.Version == w.wished {
 		at := r.At.UTC().Format(time.RFC3339)
-		if reason = "Failed"; r.Error != "" {
-			text = fmt.Sprintf("version %s is wished, and installing it failed at %s: %s. Mend that on the site, and then: "+
-				"systemctl start skerry-agent-upgrade", w.wished, at, strings.TrimRight(r.Error, ". \n"))
+		if reason = tunnel.VersionFailed; r.Error != "" {
+			text = fmt.Sprintf("%s, and installing it failed at %s: %s. Mend that on the site, and then: "+
+				"systemctl start skerry-agent-upgrade", tunnel.Wished(w.wished), at, strings.TrimRight(r.Error, ". \n"))
 		} else {
-			text = fmt.Sprintf("version %s is wished, /etc/skerry/upgrade-agent ended well at %s, and the agent that runs is "+
-				"%s: it installed nothing, or did not start the agent again", w.wished, at, w.version)
+			text = fmt.Sprintf("%s, /etc/skerry/upgrade-agent ended well at %s, and the agent that runs is %s: "+
+				"it installed nothing, or did not start the agent again", tunnel.Wished(w.wished), at, w.version)
 		}
 	}
-	if text == w.said {
-		return
-	}
-	w.said = text
 	w.conditions.Set(tunnel.Condition{Type: tunnel.VersionAsWished, Status: tunnel.False, Reason: reason, Message: text})
 }

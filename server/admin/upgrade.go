@@ -15,6 +15,7 @@ import (
 
 	"skerry.dev/skerry/server/admin/fleet"
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel"
 )
 
 // noVersion is the word of --to that takes a wish back.
@@ -157,26 +158,21 @@ func (u *upgradedTarget) see(t *v1alpha1.SyncTarget) {
 	u.Version, u.Wished = t.Status.AgentVersion, t.Spec.AgentVersion
 	u.Done, u.Failed, u.Message = u.Wished != "" && u.Version == u.Wished, false, ""
 	said := apimeta.FindStatusCondition(t.Status.Conditions, v1alpha1.ConditionVersionAsWished)
-	if said != nil && !u.Done && strings.Contains(said.Message, u.Wished) {
-		u.Failed, u.Message = said.Reason == v1alpha1.ReasonVersionFailed, said.Message
+	if said != nil && !u.Done && strings.HasPrefix(said.Message, tunnel.Wished(u.Wished)) {
+		u.Failed, u.Message = said.Reason == tunnel.VersionFailed, said.Message
 	}
 }
 
-// wish writes the wish for one site.
+// wish writes the wish for one site, where it is another one.
 func (u *upgrade) wish(ctx context.Context, site *upgradedTarget) error {
-	if site.Left != "" {
-		return nil
-	}
-	var version any
+	var version any // none removes the field
 	if u.To != noVersion {
 		version = u.To
 	}
-	change := func(obj *unstructured.Unstructured) (map[string]any, string, error) {
-		var t v1alpha1.SyncTarget
-		err := siteOf(obj, &t)
-		if err != nil || t.Spec.AgentVersion == u.To || version == nil && t.Spec.AgentVersion == "" {
-			return nil, "", err
-		}
+	if site.Left != "" || site.Wished == u.To || version == nil && site.Wished == "" {
+		return nil
+	}
+	change := func(*unstructured.Unstructured) (map[string]any, string, error) {
 		return map[string]any{"spec": map[string]any{"agentVersion": version}}, "", nil
 	}
 	made, _, err := u.center.changeTarget(ctx, site.Name, u.DryRun, change)
@@ -222,17 +218,21 @@ func (u *upgrade) await(ctx context.Context) error {
 
 // look takes over how far the sites are: how many have their version, and how many may still get it.
 func (u *upgrade) look(ctx context.Context) (done, open int, err error) {
-	now, _, err := u.center.sites(ctx, selection{labels: u.Selector})
+	list, _, err := u.center.sites(ctx, selection{labels: u.Selector})
 	if err != nil {
 		return 0, 0, err
 	}
+	now := map[string]*v1alpha1.SyncTarget{}
+	for i := range list {
+		now[list[i].Name] = &list[i]
+	}
 	for i := range u.sites {
 		site := &u.sites[i]
-		at := slices.IndexFunc(now, func(t v1alpha1.SyncTarget) bool { return t.Name == site.Name })
-		if site.Left != "" || at < 0 {
+		t, is := now[site.Name]
+		if site.Left != "" || !is {
 			continue
 		}
-		if site.see(&now[at]); site.Done {
+		if site.see(t); site.Done {
 			done++
 		} else if !site.Failed {
 			open++

@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel"
 )
 
 // remedy is the one thing to do about a kind of problem.
@@ -74,7 +75,7 @@ var remedies = []remedy{
 	{kind: v1alpha1.ConditionClusterUnchanged,
 		do: "nothing, if the cluster was replaced on purpose; else give the agent its own kubeconfig " +
 			"back"},
-	{kind: v1alpha1.ConditionVersionAsWished, reason: "Waiting", mark: "The site's owner has it",
+	{kind: v1alpha1.ConditionVersionAsWished, reason: tunnel.VersionWaits, mark: "The site's owner has it",
 		do: "ask the owner of %s"},
 	{kind: v1alpha1.ConditionVersionAsWished, mark: "Mend that on the site",
 		do: "see why on the site: journalctl -u skerry-agent-upgrade"},

@@ -274,10 +274,8 @@ const (
 	// ConditionClusterUnchanged is False while an agent finds another cluster than it joined with.
 	ConditionClusterUnchanged = "ClusterUnchanged"
 
-	// ConditionVersionAsWished is False while an agent has another version than spec.agentVersion. The reason is
-	// ReasonVersionFailed where the site's owner has tried to install it.
+	// ConditionVersionAsWished is False while an agent has another version than spec.agentVersion.
 	ConditionVersionAsWished = "VersionAsWished"
-	ReasonVersionFailed      = "Failed"
 
 	// ConditionObjectSynced says of an object whether its targets have it as desired.
 	ConditionObjectSynced = "skerry.dev/Synced"
