@@ -177,23 +177,20 @@ func (c *child) wish(w Wish) {
 func (c *child) told(t wire.Type, payload []byte) error {
 	switch t {
 	case typeLink:
-		l, err := decode[Link](payload)
-		if err != nil {
-			return err
-		}
-		c.use(l)
+		return take(payload, c.use)
 	case typeNarrow:
-		n, err := decode[*Narrow](payload)
-		if err != nil {
-			return err
-		}
-		c.narrow(n)
-	case typeWish:
-		w, err := decode[Wish](payload)
-		if err != nil {
-			return err
-		}
-		c.wish(w)
+		return take(payload, c.narrow)
+	default:
+		return take(payload, c.wish)
 	}
+}
+
+// take has what a frame says used.
+func take[T any](payload []byte, use func(T)) error {
+	v, err := decode[T](payload)
+	if err != nil {
+		return err
+	}
+	use(v)
 	return nil
 }

@@ -50,12 +50,20 @@ func NewLinkUse(l Link) *LinkUse {
 
 // Set changes how both sides use the link.
 func (u *LinkUse) Set(l Link) {
-	u.mu.Lock()
-	changed := l != u.link
-	if changed {
+	u.change(func() bool {
+		if l == u.link {
+			return false
+		}
 		u.link = l
 		u.down.Set(l.Class.Down())
-	}
+		return true
+	})
+}
+
+// change has the child told of what set changes, where it reports that it has.
+func (u *LinkUse) change(set func() bool) {
+	u.mu.Lock()
+	changed := set()
 	u.mu.Unlock()
 	if changed {
 		u.changes.Notify()
@@ -64,13 +72,11 @@ func (u *LinkUse) Set(l Link) {
 
 // SetNarrow changes what is taken away from what the child's site allows.
 func (u *LinkUse) SetNarrow(n *Narrow) {
-	u.mu.Lock()
-	changed := !n.Equal(u.narrow)
-	u.narrow = n
-	u.mu.Unlock()
-	if changed {
-		u.changes.Notify()
-	}
+	u.change(func() bool {
+		was := u.narrow
+		u.narrow = n
+		return !n.Equal(was)
+	})
 }
 
 // narrowed returns what SetNarrow recorded.
@@ -82,13 +88,11 @@ func (u *LinkUse) narrowed() *Narrow {
 
 // SetWish changes what is wished of the child.
 func (u *LinkUse) SetWish(w Wish) {
-	u.mu.Lock()
-	changed := w != u.wish
-	u.wish = w
-	u.mu.Unlock()
-	if changed {
-		u.changes.Notify()
-	}
+	u.change(func() bool {
+		was := u.wish
+		u.wish = w
+		return w != was
+	})
 }
 
 // wished returns what SetWish recorded.
