@@ -30,20 +30,19 @@ type File struct {
 // units is the directory of the units: /etc/systemd/system, or /lib/systemd/system of a package.
 func Files(app *cli.App, units string) ([]File, error) {
 	var out []File
-	for _, mode := range modes {
-		unit, err := fs.ReadFile(systemd.Units, mode.unit())
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, File{Path: filepath.Join(units, mode.unit()), Text: string(unit)},
-			File{Path: mode.config(), Text: Sample(app.Command(string(mode))), Config: true})
+	names, err := fs.Glob(systemd.Units, "*")
+	if err != nil {
+		return nil, err
 	}
-	for _, name := range upgradeUnits {
+	for _, name := range names {
 		unit, err := fs.ReadFile(systemd.Units, name)
 		if err != nil {
 			return nil, err
 		}
 		out = append(out, File{Path: filepath.Join(units, name), Text: string(unit)})
+	}
+	for _, mode := range modes {
+		out = append(out, File{Path: mode.config(), Text: Sample(app.Command(string(mode))), Config: true})
 	}
 	for name, path := range map[string]string{
 		"skerry.sysusers": "/usr/lib/sysusers.d/skerry.conf",
@@ -68,8 +67,8 @@ func Files(app *cli.App, units string) ([]File, error) {
 	return out, nil
 }
 
-// upgradeUnits have an agent's version follow the wish of its center. The site's owner enables the first.
-var upgradeUnits = []string{"skerry-agent-upgrade.path", "skerry-agent-upgrade.service"}
+// upgradePath is the unit that a site's owner enables, so that the agent's version follows the wish of its center.
+const upgradePath = "skerry-agent-upgrade.path"
 
 // manDir has a man page for each command.
 const manDir = "/usr/share/man/man1/"

@@ -37,7 +37,7 @@ func (m *machine) uninstall(ctx context.Context, app *cli.App, purge bool) error
 		return err
 	}
 	var errs []error
-	for _, unit := range []string{upgradeUnits[0], mode("center").unit(), mode("agent").unit()} {
+	for _, unit := range []string{upgradePath, mode("center").unit(), mode("agent").unit()} {
 		if _, err := os.Stat(m.path(systemUnits + "/" + unit)); err == nil {
 			errs = append(errs, m.systemctl(ctx, "disable", "--now", unit))
 		}
