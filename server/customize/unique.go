@@ -138,73 +138,62 @@ func replaceReference(text, name, value string) (string, bool) {
 	return b.String(), found
 }
 
+// once leaves of the elements of one key the first, joined with what the others say. It reports false where nothing
+// is to be done, or cannot be.
+func once[K comparable](
+	list []any, key func(map[string]any) K, join func(first, other map[string]any) (map[string]any, bool),
+) ([]any, bool) {
+	at := map[K]int{}
+	var out []any
+	for _, e := range list {
+		element, ok := e.(map[string]any)
+		if !ok {
+			return nil, false
+		}
+		k := key(element)
+		i, twice := at[k]
+		if !twice {
+			at[k] = len(out)
+			out = append(out, e)
+			continue
+		}
+		if out[i], ok = join(out[i].(map[string]any), element); !ok {
+			return nil, false
+		}
+	}
+	return out, len(out) < len(list)
+}
+
 // uniquePorts leaves of equal ports one, with the name that one of them has. Ports of two names stay.
 func uniquePorts(ports []any) ([]any, bool) {
 	type number struct {
 		port     int64
 		protocol string
 	}
-	at := map[number]int{}
-	var out []any
-	for _, p := range ports {
-		port, ok := p.(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		n := number{Number(port["containerPort"]), fields.String(port, "protocol")}
-		i, twice := at[n]
-		if !twice {
-			at[n] = len(out)
-			out = append(out, p)
-			continue
-		}
-		first := out[i].(map[string]any)
-		switch was, is := fields.String(first, "name"), fields.String(port, "name"); {
-		case was == "" && is != "":
-			out[i] = port
-		case is != "" && is != was:
-			return nil, false
-		}
+	key := func(port map[string]any) number {
+		return number{Number(port["containerPort"]), fields.String(port, "protocol")}
 	}
-	return out, len(out) < len(ports)
+	return once(ports, key, func(first, other map[string]any) (map[string]any, bool) {
+		was, is := fields.String(first, "name"), fields.String(other, "name")
+		if was == "" && is != "" {
+			return other, true
+		}
+		return first, is == "" || is == was
+	})
 }
 
 // uniqueAliases joins the names of one address.
 func uniqueAliases(aliases []any) ([]any, bool) {
-	at := map[string]int{}
-	var out []any
-	for _, a := range aliases {
-		alias, ok := a.(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		ip := fields.String(alias, "ip")
-		i, twice := at[ip]
-		if !twice {
-			at[ip] = len(out)
-			out = append(out, a)
-			continue
-		}
-		first := maps.Clone(out[i].(map[string]any))
-		first["hostnames"] = slices.Concat(fields.List(first, "hostnames"), fields.List(alias, "hostnames"))
-		out[i] = first
-	}
-	return out, len(out) < len(aliases)
+	key := func(alias map[string]any) string { return fields.String(alias, "ip") }
+	return once(aliases, key, func(first, other map[string]any) (map[string]any, bool) {
+		first = maps.Clone(first)
+		first["hostnames"] = slices.Concat(fields.List(first, "hostnames"), fields.List(other, "hostnames"))
+		return first, true
+	})
 }
 
 // uniqueNames leaves of the elements of one name the first.
 func uniqueNames(list []any) ([]any, bool) {
-	seen := map[string]bool{}
-	var out []any
-	for _, e := range list {
-		named, ok := e.(map[string]any)
-		if !ok {
-			return nil, false
-		}
-		if name := fields.String(named, "name"); !seen[name] {
-			seen[name] = true
-			out = append(out, e)
-		}
-	}
-	return out, len(out) < len(list)
+	key := func(e map[string]any) string { return fields.String(e, "name") }
+	return once(list, key, func(first, _ map[string]any) (map[string]any, bool) { return first, true })
 }
