@@ -124,8 +124,7 @@ func instead(a admission.Attributes, name string) string {
 		return fmt.Sprintf("to choose a target set the label %s, or use a Placement", v1alpha1.LabelTarget)
 	case a.GetResource().GroupResource() == api.Resource("pods"):
 		return fmt.Sprintf("a copy of a Pod that a target has reported must not have the labels %s, %s and %s, by which its "+
-			"workload would delete it", appsv1.DefaultDeploymentUniqueLabelKey, appsv1.ControllerRevisionHashLabelKey,
-			batchv1.ControllerUidLabel)
+			"workload would delete it", taken[0], taken[1], taken[2])
 	}
 	return "a copy of what a target has reported is made without it"
 }
@@ -177,13 +176,16 @@ func forgetCopied(obj, old metav1.Object) {
 	obj.SetAnnotations(notes)
 }
 
+// taken are the labels by which workloads take Pods for their own.
+var taken = [...]string{
+	appsv1.DefaultDeploymentUniqueLabelKey, appsv1.ControllerRevisionHashLabelKey, batchv1.ControllerUidLabel,
+}
+
 // isAlone reports whether an object is a Pod that no workload would take for its own. A copy that one takes
 // would be made anew whenever the workload deletes it.
 func isAlone(a admission.Attributes, obj metav1.Object) bool {
 	return a.GetResource().GroupResource() == api.Resource("pods") && metav1.GetControllerOf(obj) == nil &&
-		!slices.ContainsFunc([]string{
-			appsv1.DefaultDeploymentUniqueLabelKey, appsv1.ControllerRevisionHashLabelKey, batchv1.ControllerUidLabel,
-		}, func(label string) bool { return obj.GetLabels()[label] != "" })
+		!slices.ContainsFunc(taken[:], func(label string) bool { return obj.GetLabels()[label] != "" })
 }
 
 // decide sets where a new object goes, and what it is with, in the same write if that is already known.

@@ -3,6 +3,7 @@ package offers
 import (
 	"context"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/tunnel"
 )
@@ -14,7 +15,7 @@ func (t *Table) MayHave(ctx context.Context, kind, name string) bool {
 	defer t.mu.Unlock()
 	targets := t.listLocked(request.Space(ctx))
 	for _, of := range targets {
-		if !of.tellsAll() || of.has(kind, name) {
+		if !of.tellsAll() || of.class(kind, name) != nil {
 			return true
 		}
 	}
@@ -37,20 +38,19 @@ func (t *Table) KeepsSize(targets []string, class string) string {
 		if of == nil || of.relay {
 			continue
 		}
-		for _, c := range of.classes {
-			if c.Kind == "StorageClass" && c.Name == class && !c.AllowVolumeExpansion {
-				return name
-			}
+		if c := of.class("StorageClass", class); c != nil && !c.AllowVolumeExpansion {
+			return name
 		}
 	}
 	return ""
 }
 
-func (t *target) has(kind, name string) bool {
-	for _, c := range t.classes {
-		if c.Kind == kind && c.Name == name {
-			return true
+// class is the class of a kind and name that a target tells of, nil for none.
+func (t *target) class(kind, name string) *v1alpha1.SyncTargetClass {
+	for i := range t.classes {
+		if c := &t.classes[i]; c.Kind == kind && c.Name == name {
+			return c
 		}
 	}
-	return false
+	return nil
 }
