@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"skerry.dev/skerry/tunnel/ondemand"
 )
 
 const (
@@ -40,11 +42,9 @@ func alone(ctx context.Context, root *os.Root) (io.Closer, error) {
 			f.Close()
 			return nil, errors.New("an earlier copy still writes to the volume; it ends when its stream does")
 		}
-		select {
-		case <-ctx.Done():
+		if !ondemand.Pause(ctx, lookAgain) {
 			f.Close()
 			return nil, context.Cause(ctx)
-		case <-time.After(lookAgain):
 		}
 	}
 }

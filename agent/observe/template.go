@@ -1,10 +1,10 @@
 package observe
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 
+	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/variant"
 )
@@ -23,10 +23,8 @@ func asInSpace(k store.Key, said string, object []byte) ([]byte, error) {
 	if said == "" || !kept {
 		return object, nil
 	}
-	whole := map[string]any{}
-	d := json.NewDecoder(bytes.NewReader(object))
-	d.UseNumber()
-	if err := d.Decode(&whole); err != nil {
+	whole, err := target.Whole(object)
+	if err != nil {
 		return nil, fmt.Errorf("decode the history of a workload: %w", err)
 	}
 	template := whole

@@ -108,7 +108,7 @@ func (m Mapping) BodyThere(k store.Key, body []byte) ([]byte, error) {
 	if m == "" && !bytes.Contains(body, []byte(AnnotationNamespacePrefix)) {
 		return body, nil
 	}
-	o, err := decodeWhole(body)
+	o, err := Whole(body)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +145,7 @@ func (m Mapping) BodyHere(k store.Key, body []byte) ([]byte, error) {
 	if m == "" || !bytes.Contains(body, []byte(m)) {
 		return body, nil
 	}
-	o, err := decodeWhole(body)
+	o, err := Whole(body)
 	if err != nil {
 		return nil, err
 	}
@@ -164,8 +164,8 @@ func (m Mapping) refer(name string) string {
 	return m.There(name)
 }
 
-// decodeWhole reads an object without loss: numbers stay as they are written.
-func decodeWhole(body []byte) (map[string]any, error) {
+// Whole reads an object without loss: numbers stay as they are written.
+func Whole(body []byte) (map[string]any, error) {
 	o := map[string]any{}
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.UseNumber()

@@ -12,7 +12,7 @@ import (
 
 func decoded(t *testing.T, text string) map[string]any {
 	t.Helper()
-	o, err := decodeWhole([]byte(text)) // which keeps large numbers apart
+	o, err := Whole([]byte(text)) // which keeps large numbers apart
 	if err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}
