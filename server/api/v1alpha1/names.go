@@ -274,7 +274,8 @@ const (
 	// ConditionClusterUnchanged is False while an agent finds another cluster than it joined with.
 	ConditionClusterUnchanged = "ClusterUnchanged"
 
-	// ConditionVersionAsWished is False while an agent has another version than spec.agentVersion.
+	// ConditionVersionAsWished is False while an agent has another version than spec.agentVersion. The reason is
+	// Failed where the site's owner has tried to install it.
 	ConditionVersionAsWished = "VersionAsWished"
 
 	// ConditionObjectSynced says of an object whether its targets have it as desired.
