@@ -118,10 +118,13 @@ func (c *Catalog) singleText(o *Object) string {
 	)
 }
 
-// NotesPlace has people told where a StatefulSet is kept, or what does not go along with an object, when
-// that is news. The lock must be held.
+// NotesPlace has people told where a StatefulSet is kept, that the volume of a workload is elsewhere, or what does not
+// go along with an object, when that is news. The lock must be held.
 func (c *Catalog) NotesPlace(o *Object) {
 	n := PlaceNote{Reason: OneTarget, Text: c.singleText(o)}
+	if n.Text == "" {
+		n = PlaceNote{Reason: VolumeElsewhere, Text: o.volumesApart(c)}
+	}
 	if n.Text == "" {
 		n = PlaceNote{Reason: SelectsElsewhere, Text: c.staying(o)}
 	}

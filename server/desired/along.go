@@ -13,6 +13,9 @@ func (s *step) lead(o *catalog.Object, moved, kept, intended bool) {
 		s.settle(f, false)
 	}
 	s.d.catalog.NotesPlace(o)
+	for w := range o.Sharing() {
+		s.d.catalog.NotesPlace(w)
+	}
 	for _, leader := range s.d.catalog.Alone(o, moved) {
 		s.d.catalog.NotesPlace(leader)
 	}
