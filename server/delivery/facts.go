@@ -256,6 +256,7 @@ func (d *Delivery) ask(l *look) {
 	l.volumes, l.notReady = map[binding.TargetID][]store.Key{}, map[binding.TargetID]string{}
 	l.unseen, l.present = map[binding.TargetID]string{}, map[binding.TargetID]string{}
 	l.eased = map[binding.TargetID]easing{}
+	l.askHooks(d)
 	l.refused, l.begun = map[binding.TargetID]bool{}, map[binding.TargetID][]store.Key{}
 	for i := range l.facts.Targets {
 		t := l.facts.Targets[i].ID

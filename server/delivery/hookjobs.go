@@ -93,30 +93,26 @@ func jobKey(space string, h *v1alpha1.MoveHook, a catalog.Attempt) store.Key {
 		Name: h.Name + "-" + a.Digest()}
 }
 
-// jobState is what has become of the Job of an attempt, how it has failed, and what it waits for. The
-// lock must be held.
-func (d *Delivery) jobState(space string, is hooked) (state binding.HookState, failure, waits string) {
+// readJob fills in what has become of the Job of an attempt, and how it has failed. The lock must be held.
+func (is *hooked) readJob(d *Delivery, space string) {
 	k := jobKey(space, &is.hook, is.Attempt)
 	o := d.catalog.Find(k)
-	if o == nil || !o.Present || o.Hook == nil || o.Hook.Since != is.Since || o.Hook.Of != is.Of {
-		if failure := d.hooks.created(is.Attempt); failure != "" {
-			return binding.HookFailed, failure, ""
-		}
-		return binding.HookRuns, "", ""
-	}
-	job := "Job " + k.Namespace + "/" + k.Name
 	switch {
+	case o == nil || !o.Present || o.Hook == nil || o.Hook.Since != is.Since || o.Hook.Of != is.Of:
+		if is.why = d.hooks.created(is.Attempt); is.why != "" {
+			is.state = binding.HookFailed
+		}
 	case o.Finished && o.Hook.Failed != "":
-		return binding.HookFailed, job + " failed: " + o.Hook.Failed, ""
+		is.state, is.why = binding.HookFailed, jobText(k)+" failed: "+o.Hook.Failed
 	case o.Finished:
-		return binding.HookEnded, "", ""
+		is.state = binding.HookEnded
+	default:
+		is.job = k
 	}
-	p, ok := d.cfg.Progress(is.Target, k)
-	if !ok || p.Refused == nil {
-		return binding.HookRuns, "", job
-	}
-	return binding.HookRuns, "", fmt.Sprintf("%s: %s: %s", job, p.Refused.Reason, p.Refused.Message)
 }
+
+// jobText names the Job of an attempt in messages.
+func jobText(k store.Key) string { return "Job " + k.Namespace + "/" + k.Name }
 
 // createHookJob makes the Job of an attempt of the CronJob that its hook names.
 func (d *Delivery) createHookJob(

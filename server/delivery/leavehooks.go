@@ -27,6 +27,11 @@ type hooked struct {
 	catalog.Attempt
 	hook  v1alpha1.MoveHook
 	state binding.HookState
+	// paused: it begins later. away: its target has no session. job is its Job, while that has not ended, and ran
+	// what it runs now, see hookRuns.
+	paused, away bool
+	job          store.Key
+	ran          string
 	// ignored: it has failed, and its policy lets the move go on. why says what is waited for, or how it
 	// has failed.
 	ignored bool
@@ -41,8 +46,8 @@ func timeoutOf(h *v1alpha1.MoveHook) time.Duration {
 	return defaultHookTimeout
 }
 
-// hook fills in how many hooks run before a target is left, and what is known of the present one. The
-// lock must be held.
+// hook fills in how many hooks run before a target is left, and what the catalog knows of the present one, see
+// askHooks. The lock must be held.
 func (d *Delivery) hook(l *look, t *catalog.Target, known *binding.Target) {
 	if len(l.hooks) == 0 {
 		return
@@ -60,8 +65,7 @@ func (d *Delivery) hook(l *look, t *catalog.Target, known *binding.Target) {
 			if l.hooked == nil {
 				l.hooked = map[binding.TargetID]hooked{}
 			}
-			is := d.attemptAt(l, t, p)
-			known.Hook, l.hooked[known.ID] = is.state, is
+			l.hooked[known.ID] = d.attemptAt(l, t, p)
 		}
 	}
 }
@@ -96,42 +100,69 @@ func (d *Delivery) leaseEnds(target string) time.Time {
 	return time.Time{}
 }
 
-// attemptAt is what is known of the attempt that a place waits for. The lock must be held.
+// attemptAt is what the catalog knows of the attempt that a place waits for. The lock must be held.
 func (d *Delivery) attemptAt(l *look, t *catalog.Target, p binding.Place) hooked {
-	is := hooked{hook: l.hooks[p.Hooks.Ran]}
+	is := hooked{hook: l.hooks[p.Hooks.Ran], away: !t.Connected}
 	is.Attempt = catalog.Attempt{Of: l.of, UID: t.UID, Target: t.Name, Name: is.hook.Name, Began: p.Hooks.Began,
 		Since: p.Since, Failed: p.Hooks.Failed}
-	now, since := time.Now(), time.Unix(int64(p.Since), 0)
-	failure := ""
+	is.ran = d.hookRuns(l, &is.hook)
 	switch {
-	case now.Before(since):
+	case time.Now().Before(is.begins()):
 		before, known := d.catalog.HookFailures.Of(is.Key())
-		if is.why = before.Text; !known || before.Ran != d.hookRuns(l, &is.hook) {
+		if is.paused, is.why = true, before.Text; !known || before.Ran != is.ran {
 			is.state = binding.HookChanged // a center that has just begun has seen no failure, and tries it
 		}
-		return is
 	case is.hook.Job != nil:
-		is.state, failure, is.why = d.jobState(l.space, is)
+		is.readJob(d, l.space)
 	default:
-		is.state, failure = d.hooks.state(is.Attempt)
-	}
-	if is.why != "" && !t.Connected {
-		is.why += ", but " + t.Name + " is away. If it is really down: skerry target out-of-service " + t.Name
-	}
-	if is.state == binding.HookRuns && now.Sub(since) >= timeoutOf(&is.hook) {
-		is.state, failure = binding.HookFailed, fmt.Sprintf("it took longer than %s", timeoutOf(&is.hook))
-		if is.why != "" {
-			failure += ": " + is.why
-		}
-	}
-	if is.state == binding.HookFailed {
-		d.hooks.remember(is.Attempt, catalog.HookFailure{Text: failure, Space: l.space, Of: l.of,
-			Source: hookSource(l.space, &is.hook), Ran: d.hookRuns(l, &is.hook)})
-		if is.why = failure; is.hook.FailurePolicy == v1alpha1.HookIgnore {
-			is.state, is.ignored = binding.HookEnded, true
-		}
+		is.state, is.why = d.hooks.state(is.Attempt)
 	}
 	return is
+}
+
+// begins is when an attempt begins, or has begun.
+func (is *hooked) begins() time.Time { return time.Unix(int64(is.Since), 0) }
+
+// askHooks finds out what has become of the hooks that are under way. No lock is held.
+func (l *look) askHooks(d *Delivery) {
+	for i := range l.facts.Targets {
+		t := &l.facts.Targets[i]
+		if is, runs := l.hooked[t.ID]; runs {
+			is.ask(d, l)
+			t.Hook, l.hooked[t.ID] = is.state, is
+		}
+	}
+}
+
+// ask finds out what has become of one.
+func (is *hooked) ask(d *Delivery, l *look) {
+	if is.paused {
+		return
+	}
+	if is.job != (store.Key{}) {
+		is.why = jobText(is.job)
+		if p, ok := d.cfg.Progress(is.Target, is.job); ok && p.Refused != nil {
+			is.why += ": " + p.Refused.Reason + ": " + p.Refused.Message
+		}
+		if is.away {
+			is.why += ", but " + is.Target + " is away. If it is really down: skerry target out-of-service " + is.Target
+		}
+	}
+	if limit := timeoutOf(&is.hook); is.state == binding.HookRuns && time.Since(is.begins()) >= limit {
+		text := fmt.Sprintf("it took longer than %s", limit)
+		if is.why != "" {
+			text += ": " + is.why
+		}
+		is.state, is.why = binding.HookFailed, text
+	}
+	if is.state != binding.HookFailed {
+		return
+	}
+	d.hooks.remember(is.Attempt, catalog.HookFailure{Text: is.why, Space: l.space, Of: l.of,
+		Source: hookSource(l.space, &is.hook), Ran: is.ran})
+	if is.hook.FailurePolicy == v1alpha1.HookIgnore {
+		is.state, is.ignored = binding.HookEnded, true
+	}
 }
 
 // hookSource is the object that says what a hook runs, empty for a webhook at a URL.
