@@ -150,6 +150,7 @@ type Applier struct {
 	rechecks       sync.Map // keys of what is to be looked at again, see recheck
 	doubts         sync.Map // by key the version after which it is known what an object is, see doubt: uint64
 	mirrors        mirrors
+	remade         *remade
 	hosts          hosts
 	finished       chan store.Entry
 
@@ -160,7 +161,7 @@ type Applier struct {
 func New(c Config) *Applier {
 	return &Applier{
 		Config: c, queue: newQueue(), finished: make(chan store.Entry, Workers),
-		unrecorded: checklist{done: make(chan struct{})},
+		unrecorded: checklist{done: make(chan struct{})}, remade: newRemade(),
 	}
 }
 
@@ -211,6 +212,9 @@ func (a *Applier) Run(ctx context.Context) error {
 	var all sync.WaitGroup
 	all.Go(func() { a.forget(ctx) })
 	all.Go(func() { a.recheckAlterations(ctx) })
+	if !a.Relay {
+		all.Go(func() { furnish(ctx, a) })
+	}
 	for range Workers {
 		all.Go(func() { a.work(ctx) })
 	}

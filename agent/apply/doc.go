@@ -80,7 +80,8 @@
 // change nothing, adopt always. An object that another space delivered is never adopted; the
 // refusal names that space. The ServiceAccount default is the cluster's, and gets the fields that its
 // space has of it where the namespace was made for that (defaultaccount.go). A relay uses an existing
-// Namespace and never writes it. At a site the policy decides about it.
+// Namespace and never writes it. At a site the policy decides about it. One that is made again within
+// moments after it has gone is looked at until the cluster has furnished it (furnish.go).
 //
 // # Run once
 //

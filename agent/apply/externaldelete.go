@@ -55,6 +55,7 @@ func (a *Applier) Vanished(k store.Key, uid string, running bool) bool {
 		return false
 	}
 	a.drifts.close(k)
+	a.remade.end(k)
 	t := &task{Entry: e, record: r}
 	if err := t.decode(); err != nil {
 		return false // its report says so already

@@ -179,13 +179,13 @@ func (q *queue) next(ctx context.Context) (store.Key, bool) {
 		if found {
 			return k, true
 		}
-		q.wait(ctx, wait)
+		awaitSignal(ctx, q.wake, wait)
 	}
 	return store.Key{}, false
 }
 
-// wait returns at the next signal, or after d when that is not 0.
-func (q *queue) wait(ctx context.Context, d time.Duration) {
+// awaitSignal returns at the next signal, or after d when that is not 0.
+func awaitSignal(ctx context.Context, wake <-chan struct{}, d time.Duration) {
 	var timeout <-chan time.Time
 	if d > 0 {
 		timer := time.NewTimer(d)
@@ -194,7 +194,7 @@ func (q *queue) wait(ctx context.Context, d time.Duration) {
 	}
 	select {
 	case <-ctx.Done():
-	case <-q.wake:
+	case <-wake:
 	case <-timeout:
 	}
 }

@@ -329,6 +329,7 @@ func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.drifts.close(e.Key)
 	a.conflicts.end(e.Key)
 	a.doubts.Delete(e.Key)
+	a.remade.end(e.Key)
 	a.Reports.Removed(e.Key)
 	a.Variants.Forget(e.Key)
 	a.denials.clear(e.Key)

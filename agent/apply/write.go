@@ -238,6 +238,7 @@ func (a *Applier) create(ctx context.Context, t *task) error {
 	if err := a.written(ctx, t, live, true); err != nil {
 		return err
 	}
+	a.remade.made(t.Key, live.Metadata.UID)
 	wait := a.conflicts.undecided(t.Key)
 	if wait == 0 {
 		return nil
@@ -273,6 +274,7 @@ func (a *Applier) refusedUpdate(ctx context.Context, t *task, cause error) error
 func (a *Applier) lose(t *task, why error) error {
 	a.Inventory.Delete(t.Key)
 	a.doubts.Delete(t.Key)
+	a.remade.end(t.Key)
 	a.remirror(t.Key)
 	return &changedError{why}
 }
