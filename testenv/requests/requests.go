@@ -44,8 +44,10 @@ type Config struct {
 type Result struct {
 	Config
 	Took time.Duration
-	// Sent is how many requests were begun; Lost had no answer in any way.
-	Sent, Lost int
+	// Sent is how many requests were begun; Lost had no answer in any way. Early had none either, and were begun before
+	// the first answer came: Pods are ready a moment before their cluster routes to them. Nothing is early where no
+	// answer ever came.
+	Sent, Lost, Early int
 	// By counts the answers of each way. Retried had none of the first way that was tried.
 	By      []int
 	Retried int
@@ -56,8 +58,8 @@ type Result struct {
 	// Why has the first errors of lost requests.
 	Why []string
 
-	mu   sync.Mutex
-	last time.Time
+	mu          sync.Mutex
+	first, last time.Time
 }
 
 // connectTime is how long a way may take to connect. Where a Service is not there packets vanish: who
@@ -94,6 +96,9 @@ func Run(ctx context.Context, c Config) *Result {
 	}
 	r.Took = time.Since(began)
 	all.Wait()
+	if r.first.IsZero() {
+		r.Lost, r.Early = r.Lost+r.Early, 0
+	}
 	return r
 }
 
@@ -111,7 +116,11 @@ func (r *Result) one(clients []*http.Client) {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.Lost++
+	if r.first.IsZero() || began.Before(r.first) {
+		r.Early++
+	} else {
+		r.Lost++
+	}
 	if len(r.Why) < maxWhy {
 		r.Why = append(r.Why, began.UTC().Format("15:04:05.000 ")+strings.Join(errs, "; "))
 	}
@@ -121,8 +130,11 @@ func (r *Result) answered(way int, began time.Time) {
 	now := time.Now()
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.last.IsZero() && r.Answered != nil {
-		r.Answered()
+	if r.first.IsZero() {
+		r.first = now
+		if r.Answered != nil {
+			r.Answered()
+		}
 	}
 	if !r.last.IsZero() {
 		r.Gap = max(r.Gap, now.Sub(r.last))
@@ -152,8 +164,8 @@ func get(c *http.Client, url string) error {
 
 // Print prints the figures, and the first errors of lost requests.
 func (r *Result) Print(w io.Writer) error {
-	note := fmt.Sprintf("%s, %.0f/s for %.0f s; answers by way %v", r.Name, float64(r.Sent)/r.Took.Seconds(),
-		r.Took.Seconds(), r.By)
+	note := fmt.Sprintf("%s, %.0f/s for %.0f s; answers by way %v; %d before the first answer", r.Name,
+		float64(r.Sent)/r.Took.Seconds(), r.Took.Seconds(), r.By, r.Early)
 	lines := []figure.Line{
 		{Figure: "requests-lost", Unit: "requests", Value: float64(r.Lost), Goal: figure.Of(0), N: r.Sent, Note: note},
 		{Figure: "requests-retried", Unit: "requests", Value: float64(r.Retried), N: r.Sent, Note: r.Name},
