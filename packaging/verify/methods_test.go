@@ -16,7 +16,7 @@ import (
 // may have more than the least of these. A number is lowered with the type, and never raised: give the new
 // methods to a type of their own.
 var mostMethods = map[string]int{
-	"server/catalog.Catalog":   136,
+	"server/catalog.Catalog":   135,
 	"agent/apply.Applier":      136,
 	"server/delivery.Delivery": 119,
 	"agent/observe.Observer":   104,

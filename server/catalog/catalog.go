@@ -42,9 +42,11 @@ type Catalog struct {
 	// Parting is what is being cut off from its unit at this moment, because it has begun.
 	Parting map[*Object]struct{}
 
-	// Moves are the moves that are under way. Passes are what is said of cohorts.
-	Moves  map[Ref]placement.Moving
-	Passes map[uint64]PassWords
+	// Moves are the moves that are under way, as they were told. Deciding is the unit that is, or was last, decided
+	// about: what it waits for is not told yet. Passes are what is said of cohorts.
+	Moves    map[Ref]placement.Moving
+	Deciding Ref
+	Passes   map[uint64]PassWords
 	// HookFailures have a lock of their own.
 	HookFailures *HookFailures
 

@@ -71,31 +71,10 @@ func (c *Catalog) WakeLeft(t binding.TargetID) {
 	left := func(r binding.Record) bool {
 		return slices.ContainsFunc(r.Places, func(p binding.Place) bool { return p.Off && p.Target == t })
 	}
-	for r := range c.Moves {
-		if g := c.Group(r); g != nil && left(c.Records.Index.Record(binding.Ref{Unit: g.ID()})) {
-			c.Enqueue(g)
-		}
-	}
-	for _, open := range c.Records.Open {
-		for co := range open {
-			if left(c.Records.Index.Record(binding.Ref{Cohort: co.Seq})) {
-				c.Groups.Add(CohortRef(co.Space, co.Seq))
-			}
-		}
-	}
-}
-
-// WakeAwaiting looks again at what waits for a target that has a session now. The lock must be held.
-func (c *Catalog) WakeAwaiting(target string) {
-	for r, m := range c.Moves {
-		if g := c.Group(r); g != nil && slices.Contains(m.To, target) {
-			c.Enqueue(g)
-		}
-	}
-	for _, open := range c.Records.Open {
-		for co := range open {
-			c.Groups.Add(CohortRef(co.Space, co.Seq))
-		}
+	for _, sp := range c.Spaces {
+		c.wakeGroups(sp, func(g *Group) bool {
+			return g.Moving && left(c.Records.Index.Record(binding.Ref{Unit: g.ID()}))
+		})
 	}
 }
 

@@ -96,11 +96,11 @@ func (c *Catalog) wakeGroups(sp *Space, meant func(*Group) bool) {
 	})
 }
 
-// Reconsider looks again at all that targets were given up for, or that may return: one is there
-// again. The lock must be held.
+// Reconsider looks again at all that targets were given up for, that may return, or that moves: one is there
+// again. What is being decided at this moment moves, too. The lock must be held.
 func (c *Catalog) Reconsider() {
 	for _, sp := range c.Spaces {
-		c.wakeGroups(sp, func(g *Group) bool { return g.GaveUp || g.returns() })
+		c.wakeGroups(sp, func(g *Group) bool { return g.GaveUp || g.Moving || g.returns() })
 	}
 }
 

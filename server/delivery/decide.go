@@ -234,7 +234,7 @@ func (d *Delivery) look(r catalog.Ref) *plan {
 	}
 	d.want(p.look, is, p.choice.Targets, p.gone, p.choice.Left, again)
 	p.look.leaveRestarting()
-	g.Moving = true // until it is known that it rests
+	g.Moving, d.catalog.Deciding = true, r // until it is known that it rests
 	if g.Kind == catalog.OfPlacement {
 		p.conflict = d.contested(g)
 	}
@@ -354,6 +354,9 @@ func (d *Delivery) Confirmed(target string, revision int64) {
 	defer d.catalog.RUnlock()
 	for r := range d.catalog.Moves {
 		d.catalog.Groups.Add(r)
+	}
+	if g := d.catalog.Group(d.catalog.Deciding); g != nil && g.Moving {
+		d.catalog.Groups.Add(g.Ref()) // nothing says yet what it waits for
 	}
 	for _, open := range d.catalog.Records.Open {
 		for c := range open {

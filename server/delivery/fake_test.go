@@ -45,6 +45,11 @@ type center struct {
 	progress map[string]map[store.Key]placement.Progress
 	tells    map[store.Key]map[string]bool // what Config.Placement was called with
 
+	// ready, if there is one, is called when a restart has read its snapshot and before anything is decided, and asked
+	// once when a decision asks for what a target reports.
+	ready func()
+	asked atomic.Pointer[func()]
+
 	upsyncs map[store.Key]int // how often Config.Upsync was called with what, under reports
 
 	webhook hookAnswers
@@ -119,6 +124,9 @@ func (c *center) leaseOf(string, time.Duration) placement.Lease {
 // is restarted.
 func (c *center) run() {
 	c.reset()
+	if c.ready != nil {
+		c.ready()
+	}
 	c.stop = spaceapitest.Run(c.t, c.d.Run)
 }
 
@@ -219,6 +227,9 @@ func (c *center) Patch(_ context.Context, k store.Key, _, sub string, patch []by
 }
 
 func (c *center) reported(target string, k store.Key) (placement.Progress, bool) {
+	if f := c.asked.Swap(nil); f != nil {
+		(*f)()
+	}
 	c.reports.Lock()
 	defer c.reports.Unlock()
 	p, ok := c.progress[target][k]

@@ -48,6 +48,30 @@ func TestBreakBeforeMakeWaitsForTheSessionOfItsDestination(t *testing.T) {
 	})
 }
 
+// TestADestinationComesBackDuringTheDecision: who decides has read that it has no session, and has not said yet that the
+// move waits for it.
+func TestADestinationComesBackDuringTheDecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+		c.placement("p", 1, []any{"a"}, breakFirst)
+		web := c.deployment("web", map[string]any{"app": "web"}, "")
+		c.eventually("on a", func() bool { return c.has("a", web) })
+		c.report("a", web, nil)
+		c.session("False")
+		c.placement("p", 2, []any{"b"}, breakFirst)
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		back := func() { c.session("True") }
+		c.ready = func() { c.asked.Store(&back) }
+		c.restart()
+		c.eventually("off a", func() bool { return !c.has("a", web) })
+		if c.asked.Load() != nil {
+			t.Error("nothing was asked")
+		}
+	})
+}
+
 // TestASilentDestinationMayHaveIt cuts the link of the destination after it was told to have what must not be
 // in two places: it may run there.
 func TestASilentDestinationMayHaveIt(t *testing.T) {

@@ -161,9 +161,6 @@ func (s *step) syncTarget(w store.Write) {
 	}
 	if t.Connected && !before.Connected {
 		d.catalog.Reconsider()
-		if !s.bulk {
-			d.catalog.WakeAwaiting(name)
-		}
 	}
 	if t.Held != before.Held && !s.bulk {
 		d.wakeRollouts()
