@@ -16,6 +16,13 @@ import (
 // one mounts on other targets.
 const VolumeElsewhere = "VolumeElsewhere"
 
+// mostSharing is how many workloads may mount a claim for them to be compared with each other. More are Jobs that
+// come and go.
+const mostSharing = 32
+
+// shares reports whether who mounts an object is to be told what the others do.
+func (o *Object) shares() bool { return o.IsClaim() && o.Present && len(o.Work.NamedBy) <= mostSharing }
+
 // Sharing are the workloads whose volumes may be apart or together because of where an object is: those that
 // mount the same claims, or, of a claim, all that mount it.
 func (o *Object) Sharing() iter.Seq[*Object] {
@@ -28,7 +35,7 @@ func (o *Object) Sharing() iter.Seq[*Object] {
 			claims = []*Object{o}
 		}
 		for _, claim := range claims {
-			if !claim.IsClaim() {
+			if !claim.shares() {
 				continue
 			}
 			for _, w := range claim.Work.NamedBy {
@@ -49,7 +56,7 @@ func (o *Object) volumesApart(c *Catalog) string {
 	on := c.where(o)
 	var parts []string
 	for _, claim := range o.Work.Names {
-		if !claim.IsClaim() || !claim.Present {
+		if !claim.shares() {
 			continue
 		}
 		for _, w := range claim.Work.NamedBy {
