@@ -97,22 +97,6 @@ func (c *center) newDelivery() *Delivery {
 	)
 }
 
-func (c *center) upsyncMoved(rule store.Key) {
-	c.reports.Lock()
-	defer c.reports.Unlock()
-	if c.upsyncs == nil {
-		c.upsyncs = map[store.Key]int{}
-	}
-	c.upsyncs[rule]++
-}
-
-// upsyncsTold is how often Config.Upsync was called with what.
-func (c *center) upsyncsTold() map[store.Key]int {
-	c.reports.Lock()
-	defer c.reports.Unlock()
-	return maps.Clone(c.upsyncs)
-}
-
 func (c *center) leaseOf(string, time.Duration) placement.Lease {
 	if l := c.lease.Load(); l != nil {
 		return *l

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -80,4 +81,20 @@ func TestUpsyncsGoWithTheirPlacement(t *testing.T) {
 	if c.has("c", k) || !c.has("c", above) {
 		t.Error("a deleted Upsync is not gone, or another is")
 	}
+}
+
+func (c *center) upsyncMoved(rule store.Key) {
+	c.reports.Lock()
+	defer c.reports.Unlock()
+	if c.upsyncs == nil {
+		c.upsyncs = map[store.Key]int{}
+	}
+	c.upsyncs[rule]++
+}
+
+// upsyncsTold is how often Config.Upsync was called with what.
+func (c *center) upsyncsTold() map[store.Key]int {
+	c.reports.Lock()
+	defer c.reports.Unlock()
+	return maps.Clone(c.upsyncs)
 }
