@@ -237,7 +237,8 @@ func (a *Applier) compare() error {
 		}
 		if !e.Tombstone && known && r.Applied == e.Hash && r.UID != "" {
 			a.Reports.Applied(e.Key, r, nil)
-			if r.Variant == (store.Hash{}) && (a.Relay || !a.Variants.Touches(e.Key)) {
+			if r.Variant == (store.Hash{}) && (a.Relay || !a.Variants.Touches(e.Key) &&
+				!policy.IsIngressClass(e.Key.Group, e.Key.Resource)) {
 				return nil
 			}
 		}

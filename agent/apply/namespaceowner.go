@@ -86,7 +86,7 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 		return a.permitRights(ctx, t, p)
 	}
 	if t.Key.Namespace == "" {
-		return nil
+		return p.Object(t.Key.Space, "", policy.KindName(t.Key.Group, t.Key.Resource), t.Body, hasAccount(a, t))
 	}
 	if _, there := a.Inventory.Prefix(t.Key.Space, t.Key.Namespace); !there {
 		if why := a.denials.get(inventory.NamespaceKey(t.Key.Space, t.Key.Namespace)); why != nil {

@@ -45,6 +45,9 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	if err := leadAway(a.Callers, e, &v); err != nil {
 		return err
 	}
+	if err := a.unmark(e, &v); err != nil {
+		return err
+	}
 	e.Body = v.Body
 	bring := a.bring
 	if isCron(e.Key) && a.Lease != nil && !a.Relay {

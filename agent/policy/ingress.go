@@ -46,8 +46,14 @@ func (p *Policy) ingress(space, namespace string, body []byte) error {
 	return nil
 }
 
-// defaultClass is the annotation of the class that Ingresses have which name none.
-const defaultClass = "ingressclass.kubernetes.io/is-default-class"
+// DefaultIngressClass is the annotation of the class that Ingresses have which name none.
+const DefaultIngressClass = "ingressclass.kubernetes.io/is-default-class"
+
+// IsIngressClass reports whether a kind is that of classes of Ingresses.
+func IsIngressClass(group, resource string) bool { return KindName(group, resource) == ingressClasses }
+
+// MayServeAll reports whether the site lets a class of a space be the default one of everybody.
+func (p *Policy) MayServeAll() bool { return matches(ingressClasses, p.site.Kinds) }
 
 // ingressClass refuses a class that would serve the Ingresses of others, and parameters, which a
 // controller of the site would read with its own rights.
@@ -58,13 +64,13 @@ func (p *Policy) ingressClass(body []byte) error {
 			Parameters stdjson.RawMessage `json:"parameters"`
 		} `json:"spec"`
 	}
-	if err := json.Unmarshal(body, &o); err != nil || matches(ingressClasses, p.site.Kinds) {
+	if err := json.Unmarshal(body, &o); err != nil || p.MayServeAll() {
 		return nil
 	}
 	open := "[" + ingressClasses + "]"
-	if o.Metadata.Annotations[defaultClass] == "true" {
+	if o.Metadata.Annotations[DefaultIngressClass] == "true" {
 		return refuse(ReasonField, "kinds", open,
-			"annotation %s of an IngressClass would give it the Ingresses of everybody who names no class", defaultClass)
+			"annotation %s of an IngressClass would give it the Ingresses of everybody who names no class", DefaultIngressClass)
 	}
 	if p := string(o.Spec.Parameters); p != "" && p != "null" {
 		return refuse(ReasonField, "kinds", open, "spec.parameters of an IngressClass names what a controller of the site "+
