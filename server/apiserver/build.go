@@ -329,9 +329,7 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			p.backends.Services = v1["services"].(rest.Getter)
 			p.backends.Pods = v1["pods"].(rest.Lister)
 			if p.sites != nil {
-				v1["services/proxy"] = &proxy.Services{
-					Objects: p.backends.Services, Backends: p.backends, Sites: p.sites,
-				}
+				v1["services/proxy"] = &proxy.Services{Objects: p.backends.Services, Backends: p.backends, Sites: p.sites}
 				v1["pods/proxy"] = &proxy.Pods{Objects: v1["pods"].(rest.Getter), Sites: p.sites}
 			}
 			if err := s.generic.InstallLegacyAPIGroup(genericapiserver.DefaultLegacyAPIPrefix, &info); err != nil {
@@ -348,6 +346,7 @@ func (s *Server) install(g *genericapiserver.Config, factory serverstorage.Stora
 			p.defaults.StorageClasses = v1["storageclasses"].(rest.Lister)
 			s.showOffered(v1, "StorageClass", storageapi.Resource("storageclasses"))
 		case networking.GroupName:
+			p.defaults.IngressClasses = v1["ingressclasses"].(rest.Lister)
 			s.showOffered(v1, "IngressClass", networking.Resource("ingressclasses"))
 		case node.GroupName:
 			s.showOffered(v1, "RuntimeClass", node.Resource("runtimeclasses"))

@@ -4,10 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	networkingv1 "k8s.io/api/networking/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/admission"
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
 	corehelper "k8s.io/kubernetes/pkg/apis/core/helper"
+	"k8s.io/kubernetes/pkg/apis/networking"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
 	schedulingv1 "k8s.io/kubernetes/pkg/apis/scheduling/v1"
 	storageapi "k8s.io/kubernetes/pkg/apis/storage"
@@ -20,14 +23,16 @@ import (
 )
 
 // ClusterDefaults is the admission plugin that fills in what Kubernetes' own plugins
-// ServiceAccount, Priority and DefaultStorageClass do, as far as a space knows it: of bare Pods and
-// claims that users make. As PersistentVolumeClaimResize it refuses that a claim grows whose class says
-// so. What the site fills in again is not sent (package customize), so that the
-// site's own defaults hold there. A Pod that is replaced keeps its account and its priority.
+// ServiceAccount, Priority, DefaultStorageClass and DefaultIngressClass do, as far as a space knows it: of bare
+// Pods, claims and Ingresses that users make. As PersistentVolumeClaimResize it refuses that a claim grows whose
+// class says so. What the site fills in again is not sent (package customize), so that the
+// site's own defaults hold there. A default class that the space has itself is its users' wish, and is sent by its
+// name. A Pod that is replaced keeps its account and its priority.
 type ClusterDefaults struct {
-	// Priorities and StorageClasses list what a space stores itself.
+	// Priorities, StorageClasses and IngressClasses list what a space stores itself.
 	Priorities     rest.Lister
 	StorageClasses rest.Lister
+	IngressClasses rest.Lister
 	Offers         Offers
 }
 
@@ -68,9 +73,18 @@ func (c *ClusterDefaults) Admit(ctx context.Context, a admission.Attributes, _ a
 			return nil
 		}
 		return c.classify(ctx, o)
+	case *networking.Ingress:
+		_, named := o.Annotations[ingressClassAnnotation]
+		if named || o.Spec.IngressClassName != nil {
+			return nil
+		}
+		return c.route(ctx, o)
 	}
 	return nil
 }
+
+// ingressClassAnnotation named the class of an Ingress before spec.ingressClassName did.
+const ingressClassAnnotation = "kubernetes.io/ingress.class"
 
 // keepFilled leaves a Pod what was filled in: its account and its priority. Who replaces it from a manifest does
 // not say them, and no Pod may change its own.
@@ -84,6 +98,9 @@ func keepFilled(a admission.Attributes) {
 		pod.Spec.ServiceAccountName = old.Spec.ServiceAccountName
 		//lint:ignore SA1019 both have to be the same
 		pod.Spec.DeprecatedServiceAccount = old.Spec.DeprecatedServiceAccount
+	}
+	if pod.Spec.PriorityClassName == "" {
+		pod.Spec.PriorityClassName = old.Spec.PriorityClassName
 	}
 	if pod.Spec.Priority == nil {
 		pod.Spec.Priority = old.Spec.Priority
@@ -111,7 +128,7 @@ func (c *ClusterDefaults) resize(a admission.Attributes) error {
 	return nil
 }
 
-// prioritize gives a Pod the number of its class, or of the default one. A class that the space
+// prioritize gives a Pod the number of its class, or name and number of the default one. A class that the space
 // does not have may be the site's: then the site says the number. One that nobody has is refused.
 func (c *ClusterDefaults) prioritize(ctx context.Context, a admission.Attributes, pod *api.Pod) error {
 	list, err := storage.AsOfNow(ctx, c.Priorities)
@@ -119,7 +136,7 @@ func (c *ClusterDefaults) prioritize(ctx context.Context, a admission.Attributes
 		return err
 	}
 	name := pod.Spec.PriorityClassName
-	value, policy, known := priorityOf(name, list.(*scheduling.PriorityClassList).Items)
+	name, value, policy, known := priorityOf(name, list.(*scheduling.PriorityClassList).Items)
 	if !known {
 		if c.Offers.MayHave(ctx, "PriorityClass", name) {
 			return nil
@@ -131,7 +148,7 @@ func (c *ClusterDefaults) prioritize(ctx context.Context, a admission.Attributes
 		return admission.NewForbidden(a, fmt.Errorf("spec.priority is %d, and that of its class %q is %d: leave it out",
 			*p, name, value))
 	}
-	pod.Spec.Priority = &value
+	pod.Spec.PriorityClassName, pod.Spec.Priority = name, &value
 	if pod.Spec.PreemptionPolicy == nil {
 		pod.Spec.PreemptionPolicy = &policy
 	}
@@ -141,29 +158,31 @@ func (c *ClusterDefaults) prioritize(ctx context.Context, a admission.Attributes
 // systemClasses are those that every cluster has.
 var systemClasses = schedulingv1.SystemPriorityClasses()
 
-// priorityOf is the number and the policy of a class; without a name, of the default one, else 0.
+// priorityOf is the number and the policy of a class; without a name, those of the default one and its name, else 0.
 func priorityOf(
 	name string,
 	classes []scheduling.PriorityClass,
-) (value int32, policy api.PreemptionPolicy, known bool) {
-	value, policy, known = 0, api.PreemptLowerPriority, name == ""
-	for _, class := range systemClasses {
-		if class.Name == name {
-			return class.Value, policy, true
+) (class string, value int32, policy api.PreemptionPolicy, known bool) {
+	policy = api.PreemptLowerPriority
+	for _, c := range systemClasses {
+		if c.Name == name {
+			return name, c.Value, policy, true
 		}
 	}
-	found := false
+	var best *scheduling.PriorityClass
 	for i := range classes {
-		class := &classes[i]
-		if name != "" && class.Name != name || name == "" && (!class.GlobalDefault || found && class.Value >= value) {
-			continue
-		}
-		value, found, known = class.Value, true, true
-		if class.PreemptionPolicy != nil {
-			policy = *class.PreemptionPolicy
+		c := &classes[i]
+		if name != "" && c.Name == name || name == "" && c.GlobalDefault && (best == nil || c.Value < best.Value) {
+			best = c
 		}
 	}
-	return value, policy, known
+	if best == nil {
+		return name, 0, policy, name == ""
+	}
+	if best.PreemptionPolicy != nil {
+		policy = *best.PreemptionPolicy
+	}
+	return best.Name, best.Value, policy, true
 }
 
 // classify gives a claim the default class of the space, if the space has one: it is the user's
@@ -173,20 +192,38 @@ func (c *ClusterDefaults) classify(ctx context.Context, claim *api.PersistentVol
 	if err != nil {
 		return err
 	}
-	var best *storageapi.StorageClass
-	classes := list.(*storageapi.StorageClassList).Items
-	for i := range classes {
-		class := &classes[i]
-		if !storageutil.IsDefaultAnnotation(class.ObjectMeta) {
-			continue
-		}
-		if best == nil || best.CreationTimestamp.Before(&class.CreationTimestamp) ||
-			best.CreationTimestamp.Equal(&class.CreationTimestamp) && class.Name < best.Name {
-			best = class
-		}
-	}
-	if best != nil {
-		claim.Spec.StorageClassName = &best.Name
-	}
+	claim.Spec.StorageClassName = defaultOf(list.(*storageapi.StorageClassList).Items,
+		func(class *storageapi.StorageClass) (metav1.ObjectMeta, bool) {
+			return class.ObjectMeta, storageutil.IsDefaultAnnotation(class.ObjectMeta)
+		})
 	return nil
+}
+
+// route gives an Ingress the default class of the space, likewise.
+func (c *ClusterDefaults) route(ctx context.Context, ingress *networking.Ingress) error {
+	list, err := storage.AsOfNow(ctx, c.IngressClasses)
+	if err != nil {
+		return err
+	}
+	ingress.Spec.IngressClassName = defaultOf(list.(*networking.IngressClassList).Items,
+		func(class *networking.IngressClass) (metav1.ObjectMeta, bool) {
+			return class.ObjectMeta, class.Annotations[networkingv1.AnnotationIsDefaultIngressClass] == "true"
+		})
+	return nil
+}
+
+// defaultOf is the name of the newest class that is a default one; nil without any.
+func defaultOf[C any](classes []C, is func(*C) (metav1.ObjectMeta, bool)) *string {
+	var best *metav1.ObjectMeta
+	for i := range classes {
+		class, isDefault := is(&classes[i])
+		if isDefault && (best == nil || best.CreationTimestamp.Before(&class.CreationTimestamp) ||
+			best.CreationTimestamp.Equal(&class.CreationTimestamp) && class.Name < best.Name) {
+			best = &class
+		}
+	}
+	if best == nil {
+		return nil
+	}
+	return &best.Name
 }

@@ -1,6 +1,7 @@
 package admission
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -16,6 +17,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/apiserver/pkg/registry/rest"
 	api "k8s.io/kubernetes/pkg/apis/core"
+	"k8s.io/kubernetes/pkg/apis/networking"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
 	storageapi "k8s.io/kubernetes/pkg/apis/storage"
 	"k8s.io/utils/ptr"
@@ -115,6 +117,9 @@ func TestANewClassCountsAtOnce(t *testing.T) {
 		if is := pod.Spec.Priority; !ptr.Equal(is, want) {
 			t.Errorf("a Pod of class %q has the priority %d", name, ptr.Deref(is, -1))
 		}
+		if is := pod.Spec.PriorityClassName; is != cmp.Or(name, "usual") {
+			t.Errorf("a Pod of class %q names the class %q", name, is)
+		}
 		if p := pod.Spec.PreemptionPolicy; (p == nil) != (want == nil) || p != nil && (*p == never) != (name == "high") {
 			t.Errorf("a Pod of class %q has the policy %q", name, ptr.Deref(p, ""))
 		}
@@ -137,6 +142,37 @@ func TestANewClassCountsAtOnce(t *testing.T) {
 	}
 	if is := claim.Spec.StorageClassName; is == nil || *is != "own" {
 		t.Errorf("a claim has the class %q", ptr.Deref(is, ""))
+	}
+}
+
+// An Ingress without a class, in either of its spellings, has the newest default one that its space has.
+func TestAnIngressHasTheDefaultClassOfItsSpace(t *testing.T) {
+	class := func(name, isDefault string, age int64) networking.IngressClass {
+		return networking.IngressClass{ObjectMeta: metav1.ObjectMeta{Name: name, CreationTimestamp: metav1.Unix(1e9-age, 0),
+			Annotations: map[string]string{"ingressclass.kubernetes.io/is-default-class": isDefault}}}
+	}
+	old, newer, other := class("old", "true", 100), class("newer", "true", 10), class("other", "false", 1)
+	for name, c := range map[string]struct {
+		classes []networking.IngressClass
+		ingress networking.Ingress
+		want    string
+	}{
+		"none":            {nil, networking.Ingress{}, ""},
+		"none is default": {[]networking.IngressClass{other}, networking.Ingress{}, ""},
+		"the newest":      {[]networking.IngressClass{old, newer, other}, networking.Ingress{}, "newer"},
+		"named": {[]networking.IngressClass{newer}, networking.Ingress{
+			Spec: networking.IngressSpec{IngressClassName: ptr.To("mine")}}, "mine"},
+		"named by annotation": {[]networking.IngressClass{newer}, networking.Ingress{
+			ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{"kubernetes.io/ingress.class": "mine"}}}, ""},
+	} {
+		d := &ClusterDefaults{Offers: offered{}, IngressClasses: &lagging{cached: &networking.IngressClassList{},
+			stored: &networking.IngressClassList{Items: c.classes}}}
+		if err := admitDefaults(t, d, &c.ingress, "ingresses"); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		if is := ptr.Deref(c.ingress.Spec.IngressClassName, ""); is != c.want {
+			t.Errorf("%s: the class is %q, not %q", name, is, c.want)
+		}
 	}
 }
 
