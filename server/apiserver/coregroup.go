@@ -8,7 +8,6 @@ import (
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 	endpointsstore "k8s.io/kubernetes/pkg/registry/core/endpoint/storage"
 	limitrangestore "k8s.io/kubernetes/pkg/registry/core/limitrange/storage"
-	namespacestore "k8s.io/kubernetes/pkg/registry/core/namespace/storage"
 	pvstore "k8s.io/kubernetes/pkg/registry/core/persistentvolume/storage"
 	pvcstore "k8s.io/kubernetes/pkg/registry/core/persistentvolumeclaim/storage"
 	podreg "k8s.io/kubernetes/pkg/registry/core/pod"
@@ -114,6 +113,5 @@ func (g *coreGroup) volumes(m map[string]rest.Storage, og generic.RESTOptionsGet
 	kinds.ClaimEnds(pvc.Store)
 	m["persistentvolumes"], m["persistentvolumes/status"] = pv, pvStatus
 	m["persistentvolumeclaims"], m["persistentvolumeclaims/status"] = pods.Claims(pvc, g.sites), pvcStatus
-	m["namespaces"] = pods.Namespaces(m["namespaces"].(*namespacestore.REST), pvc, g.sites)
 	return nil
 }

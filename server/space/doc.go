@@ -1,6 +1,6 @@
 // Package space is the life of a space. Controller turns Space objects into the Set that the
 // front of the API asks at every request. Namespaces empties deleted namespaces in all spaces,
-// beginning with what makes others at sites.
+// and has their claims go at sites after the StatefulSets.
 // Each works across all spaces at once, so an empty space costs nothing here.
 //
 // Life of a space:

@@ -151,7 +151,7 @@ func (e *emptier) empty(ctx context.Context, n namespace) error {
 		return nil
 	}
 	if err == nil {
-		err = endMakers(ctx, meta, ns)
+		err = endClaims(ctx, meta, ns)
 	}
 	if err != nil {
 		return err
