@@ -12,9 +12,8 @@ import (
 // unmark takes the mark of a default class off an IngressClass of a space: at a site it would give the class the
 // Ingresses of everybody who names none. Those of the space name it, as the space fills it in. A site whose admin
 // has opened the kind takes the mark.
-func (a *Applier) unmark(e store.Entry, v *variants.Variant) error {
-	if !a.sealed() || a.Relay || !policy.IsIngressClass(e.Key.Group, e.Key.Resource) ||
-		a.Site.Policy().MayServeAll() {
+func unmark(site Site, e store.Entry, v *variants.Variant) error {
+	if site == nil || !policy.IsIngressClass(e.Key.Group, e.Key.Resource) || site.Policy().MayServeAll() {
 		return nil
 	}
 	var o, metadata map[string]json.RawMessage

@@ -45,7 +45,7 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	if err := leadAway(a.Callers, e, &v); err != nil {
 		return err
 	}
-	if err := a.unmark(e, &v); err != nil {
+	if err := unmark(a.Site, e, &v); err != nil {
 		return err
 	}
 	e.Body = v.Body

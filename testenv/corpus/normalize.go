@@ -83,7 +83,8 @@ var ignoredKeys = map[string]bool{
 // volatileKeys are the keys of values of one cluster, wherever they are: addresses, ids, hashes.
 // That there is a value is compared, and how many of them a list has.
 var volatileKeys = map[string]bool{
-	"uid": true, "resourceVersion": true, "nodeName": true, "nominatedNodeName": true, "clusterIP": true, "clusterIPs": true,
+	"uid": true, "resourceVersion": true, "nodeName": true, "nominatedNodeName": true,
+	"clusterIP": true, "clusterIPs": true,
 	"podIP": true, "podIPs": true, "hostIP": true, "hostIPs": true, "addresses": true,
 	"containerID": true, "imageID": true, "nodePort": true, "healthCheckNodePort": true,
 	"pod-template-hash": true, "controller-revision-hash": true, "controller-uid": true,
