@@ -81,6 +81,11 @@ func (o *Object) Division() *placement.Division {
 	return o.Options.Division
 }
 
+// Divided reports whether what an object counts is divided in the version that its targets get.
+func (o *Object) Divided() bool {
+	return o.Options != nil && o.Options.Division != nil && placement.Divides(o.Kind.Group, o.Kind.Resource)
+}
+
 // AddShares says how many replicas of an object each target is given. The object may be nil.
 func AddShares(s *v1alpha1.PlacementReviewStatus, o *Object) {
 	if o == nil || o.Division() == nil || o.Work == nil {

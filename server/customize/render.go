@@ -69,6 +69,8 @@ func Render(obj map[string]any, o Origin) ([]byte, error) {
 	case o.Division == nil:
 	case group == "autoscaling":
 		divideScale(out, o.Division)
+	case group == "policy":
+		divideBudget(out, o.Division)
 	default:
 		divide(out, o.Division)
 	}
@@ -119,6 +121,28 @@ func divideScale(o map[string]any, d *placement.Division) {
 	}
 	if text, err := json.Marshal(d.Scales(Number(least), Number(spec["maxReplicas"]))); err == nil {
 		fields.Map(o, "metadata", "annotations")[v1alpha1.AnnotationScales] = string(text)
+	}
+}
+
+// divideBudget says of a disruption budget how many Pods it counts at each target. A percentage is of the Pods that
+// a target has.
+func divideBudget(o map[string]any, d *placement.Division) {
+	spec, field := fields.Map(o, "spec"), "minAvailable"
+	n, counts := fields.Number(spec[field])
+	divide := d.Least
+	if !counts {
+		field, divide = "maxUnavailable", d.Unavailables
+		n, counts = fields.Number(spec[field])
+	}
+	if !counts {
+		return
+	}
+	budgets := map[string]map[string]int64{}
+	for target, share := range divide(n) {
+		budgets[target] = map[string]int64{field: share}
+	}
+	if text, err := json.Marshal(budgets); err == nil {
+		fields.Map(o, "metadata", "annotations")[v1alpha1.AnnotationBudgets] = string(text)
 	}
 }
 
@@ -216,6 +240,7 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	delete(annotations, v1alpha1.AnnotationCustomizedTemplate)
 	delete(annotations, v1alpha1.AnnotationShares)
 	delete(annotations, v1alpha1.AnnotationScales)
+	delete(annotations, v1alpha1.AnnotationBudgets)
 	delete(annotations, v1alpha1.AnnotationImport) // a relay would give the object that UID
 	delete(annotations, "kubectl.kubernetes.io/last-applied-configuration")
 	if _, fromParent := annotations[v1alpha1.AnnotationOrigin]; !fromParent {

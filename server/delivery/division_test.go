@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -102,6 +103,59 @@ func TestAnAutoscalerIsDivided(t *testing.T) {
 	c.arrives("b", web)
 	c.placement("p", 2, nil, map[string]any{"targets": map[string]any{"names": []any{"a", "b"}}})
 	c.eventually("each has all of it", func() bool { return c.has("a", hpa) && scales("a") == "" && scales("b") == "" })
+}
+
+// TestADisruptionBudgetIsDivided as the Pods are that it counts. With all of minAvailable at each target, which has
+// some of the Pods, no node of any could ever be drained.
+func TestADisruptionBudgetIsDivided(t *testing.T) {
+	c := shop(t)
+	c.divided(1, nil, "a", "b")
+	c.namespace("app", nil)
+	web := c.replicas("web", 4)
+	pdb := key("policy", "poddisruptionbudgets", "web")
+	budget := func(generation int64, field string, n any) {
+		m := map[string]any{"name": "web", "namespace": "app", "labels": map[string]any{"app": "web"}, "generation": generation,
+			"annotations": map[string]any{v1alpha1.AnnotationBudgets: "a user's"}}
+		c.put(pdb, obj("policy/v1", "PodDisruptionBudget", m, "spec", map[string]any{field: n,
+			"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}}))
+	}
+	budgets := func(target string) string {
+		if !c.has(target, pdb) {
+			return "it has none"
+		}
+		body, _, err := c.d.Feed(target).Body(c.t.Context(), pdb)
+		var o map[string]any
+		if err != nil || json.Unmarshal(body, &o) != nil {
+			return "unread"
+		}
+		return fields.Clone(o, "metadata", "annotations", v1alpha1.AnnotationBudgets) +
+			fields.Clone(o, "metadata", "annotations", v1alpha1.AnnotationShares)
+	}
+	for i, one := range []struct {
+		field string
+		n     any
+		want  string
+	}{
+		{"minAvailable", int64(3), `{"a":{"minAvailable":2},"b":{"minAvailable":1}}`},
+		{"minAvailable", int64(1), `{"a":{"minAvailable":1},"b":{"minAvailable":0}}`},
+		{"maxUnavailable", int64(3), `{"a":{"maxUnavailable":2},"b":{"maxUnavailable":1}}`},
+		{"maxUnavailable", int64(1), `{"a":{"maxUnavailable":1},"b":{"maxUnavailable":1}}`},
+		{"maxUnavailable", int64(0), `{"a":{"maxUnavailable":0},"b":{"maxUnavailable":0}}`},
+		{"minAvailable", "50%", ""},
+	} {
+		budget(int64(i+1), one.field, one.n)
+		c.eventually(fmt.Sprintf("%s: %v is %s", one.field, one.n, one.want), func() bool {
+			return budgets("a") == one.want && budgets("b") == one.want
+		})
+	}
+	if at, ok := c.d.Located(pdb); !ok || !at.Divided {
+		t.Errorf("statuses of %s are added up: %t (%t)", pdb, at.Divided, ok)
+	}
+	budget(9, "minAvailable", int64(3))
+	c.arrives("a", web)
+	c.arrives("b", web)
+	c.placement("p", 2, nil, map[string]any{"targets": map[string]any{"names": []any{"a", "b"}}})
+	c.eventually("each has all of it", func() bool { return budgets("a") == "" && budgets("b") == "" })
 }
 
 // Replicas are shared out among the targets of a Placement; the shares follow the replicas, the

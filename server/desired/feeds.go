@@ -191,7 +191,7 @@ func (d *State) located(o *catalog.Object) (placement.Located, bool) {
 		Generation: o.Generation,
 		Targets:    o.On.Names,
 		Class:      o.Kind.Class,
-		Divided:    o.Division() != nil,
+		Divided:    o.Divided(),
 		Conditions: d.catalog.Conditions(o),
 	}, true
 }

@@ -16,7 +16,7 @@ import (
 func (d *State) origin(k store.Key, m *catalog.RenderOptions, uid string) customize.Origin {
 	o, space := m.Origin(k.Space, uid), d.spaceOrigins.get(k.Space)
 	o.NamespacePrefix = space.prefix
-	if !placement.HasReplicas(k.Group, k.Resource) && !placement.Autoscales(k.Group, k.Resource) {
+	if !placement.Divides(k.Group, k.Resource) {
 		o.Division = nil
 	}
 	namespace := k.Namespace

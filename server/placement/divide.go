@@ -115,6 +115,29 @@ func (d *Division) Scales(least, most int64) map[string][2]int64 {
 	return out
 }
 
+// Least are, by target, how many Pods must be available there, of a budget that keeps n.
+func (d *Division) Least(n int64) map[string]int64 {
+	out := d.Shares(n)
+	for _, weights := range [][]Weight{d.Is, d.Was} {
+		for _, w := range weights {
+			out[w.Target] = max(out[w.Target], 0)
+		}
+	}
+	return out
+}
+
+// Unavailables are, by target, how many Pods may be unavailable there at a time, of a budget that lets n be. None is
+// 0 where n is not: nodes of a target with no budget at all could never be drained.
+func (d *Division) Unavailables(n int64) map[string]int64 {
+	out := d.Shares(n)
+	for _, weights := range [][]Weight{d.Is, d.Was} {
+		for _, w := range weights {
+			out[w.Target] = max(out[w.Target], min(1, max(0, n)))
+		}
+	}
+	return out
+}
+
 // Basis is a v1alpha1.Division, compiled. The zero value weighs all targets alike.
 type Basis struct {
 	allocatable bool

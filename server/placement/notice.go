@@ -33,7 +33,8 @@ type Located struct {
 	Class            Class
 	// Targets that the object is on, the longest there first.
 	Targets []string
-	// Divided: spec.replicas is shared out among the targets. Else each has all of them.
+	// Divided: what it counts (spec.replicas, the bounds of an autoscaler, a disruption budget) is shared out
+	// among the targets. Else each has all of it.
 	Divided bool
 	// Conditions are those of which its definition says which value is good.
 	Conditions GoodConditions

@@ -79,6 +79,16 @@ func Autoscales(group, resource string) bool {
 	return group == "autoscaling" && resource == "horizontalpodautoscalers"
 }
 
+// Budgets reports whether objects of a resource say how many of a workload's Pods must be available.
+func Budgets(group, resource string) bool {
+	return group == "policy" && resource == "poddisruptionbudgets"
+}
+
+// Divides reports whether objects of a resource count Pods that a Placement may divide among its targets.
+func Divides(group, resource string) bool {
+	return HasReplicas(group, resource) || Autoscales(group, resource) || Budgets(group, resource)
+}
+
 func replicasOf(k store.Key, spec map[string]any) int64 {
 	switch {
 	case HasReplicas(k.Group, k.Resource):

@@ -19,12 +19,17 @@ const maxShares = 10_000
 // each target, by its name.
 const ScalesAnnotation = "skerry.dev/scales"
 
+// BudgetsAnnotation stands on the base of a disruption budget that is divided: minAvailable or maxUnavailable at each
+// target, by its name.
+const BudgetsAnnotation = "skerry.dev/budgets"
+
 // Share gives a target its share of the replicas of a base, none where the base does not name it; of an autoscaler
-// the replicas that it may have there, one where the base does not name it. Of several names of the target, the
+// the replicas that it may have there, one where the base does not name it; of a disruption budget what it keeps
+// there, all of it where the base does not name it. Of several names of the target, the
 // first that the base has counts: after a rename, bases of before have the old one. It reports false, and returns
 // the base as it is, where the replicas are not divided. The result does not tell the shares of others.
 func Share(base []byte, names ...string) ([]byte, bool, error) {
-	if !bytes.Contains(base, []byte(SharesAnnotation)) && !bytes.Contains(base, []byte(ScalesAnnotation)) {
+	if !mayDivide(base) {
 		return base, false, nil
 	}
 	decoded, err := decode(base)
@@ -37,10 +42,11 @@ func Share(base []byte, names ...string) ([]byte, bool, error) {
 	spec, _ := doc["spec"].(map[string]any)
 	replicas, divided, err := shareOf[uint32](notes, SharesAnnotation, names)
 	scale, scaled, errScale := shareOf[[2]uint32](notes, ScalesAnnotation, names)
+	budget, budgeted, errBudget := shareOf[map[string]uint32](notes, BudgetsAnnotation, names)
 	switch {
-	case cmp.Or(err, errScale) != nil:
-		return base, false, cmp.Or(err, errScale)
-	case !divided && !scaled:
+	case cmp.Or(err, errScale, errBudget) != nil:
+		return base, false, cmp.Or(err, errScale, errBudget)
+	case !divided && !scaled && !budgeted:
 		return base, false, nil
 	case spec == nil:
 		return base, false, errors.New("an annotation divides the replicas of an object without spec")
@@ -54,7 +60,22 @@ func Share(base []byte, names ...string) ([]byte, bool, error) {
 		}
 		spec["minReplicas"], spec["maxReplicas"] = json.Number(fmt.Sprint(scale[0])), json.Number(fmt.Sprint(scale[1]))
 	}
+	for _, field := range []string{"minAvailable", "maxUnavailable"} {
+		if n, is := budget[field]; is {
+			spec[field] = json.Number(fmt.Sprint(n))
+		}
+	}
 	return encode(doc), true, nil
+}
+
+// mayDivide reports whether one of the annotations may stand on a base.
+func mayDivide(base []byte) bool {
+	for _, annotation := range []string{SharesAnnotation, ScalesAnnotation, BudgetsAnnotation} {
+		if bytes.Contains(base, []byte(annotation)) {
+			return true
+		}
+	}
+	return false
 }
 
 // shareOf takes an annotation off that says what each target has, and returns what one has that goes by these

@@ -25,7 +25,17 @@ func TestShare(t *testing.T) {
 			t.Errorf("an autoscaler at %s is %s (%t, %v), want %s", name, out, divided, err, want)
 		}
 	}
+	const kept = `{"metadata":{"annotations":{"skerry.dev/budgets":"{\"oslo\":{\"maxUnavailable\":1},\"paris\":{\"minAvailable\":0}}"}},` +
+		`"spec":{"minAvailable":3}}`
+	for name, want := range map[string]string{"paris": `"minAvailable":0`, "oslo": `"maxUnavailable":1,"minAvailable":3`,
+		"nyc": `"minAvailable":3`} {
+		out, divided, err := Share([]byte(kept), "former", name)
+		if want := `{"metadata":{"annotations":{}},"spec":{` + want + `}}`; err != nil || !divided || string(out) != want {
+			t.Errorf("a budget at %s is %s (%t, %v), want %s", name, out, divided, err, want)
+		}
+	}
 	for _, bad := range []string{
+		`{"metadata":{"annotations":{"skerry.dev/budgets":"{\"paris\":{\"minAvailable\":-1}}"}},"spec":{}}`,
 		`{"metadata":{"annotations":{"skerry.dev/scales":"{\"paris\":3}"}},"spec":{}}`,
 		`{"metadata":{"annotations":{"skerry.dev/shares":"{\"paris\":-1}"}},"spec":{}}`,
 		`{"metadata":{"annotations":{"skerry.dev/shares":"{\"paris\":4294967296}"}},"spec":{}}`,

@@ -30,6 +30,10 @@ const (
 	// the least and the most replicas at each, as a JSON object of pairs by the name of the SyncTarget.
 	AnnotationScales = "skerry.dev/scales"
 
+	// AnnotationBudgets stands on what targets are sent of a PodDisruptionBudget that is divided: minAvailable
+	// or maxUnavailable at each, as a JSON object of objects by the name of the SyncTarget.
+	AnnotationBudgets = "skerry.dev/budgets"
+
 	// AnnotationReach on a Service is its Reach. On a Namespace it is that of the Services in it which say
 	// nothing.
 	AnnotationReach = "skerry.dev/reach"

@@ -218,7 +218,8 @@ type TargetClause struct {
 	// Replicas says what becomes of spec.replicas where several targets are chosen. Duplicated runs
 	// all of them on each target. Divided shares them out: their sum over the targets is
 	// spec.replicas; while objects move, what is left and what is joined count both. The minReplicas and the
-	// maxReplicas of a HorizontalPodAutoscaler that is selected, too, are shared out alike, at least 1 each.
+	// maxReplicas of a HorizontalPodAutoscaler that is selected, too, are shared out alike, at least 1 each, and so
+	// are the minAvailable of a PodDisruptionBudget and its maxUnavailable, at least 1 each, where they are numbers.
 	// Without it
 	// workloads are duplicated, but for StatefulSets: these stay on one target, the one that the
 	// others have been on the longest, and their condition skerry.dev/Scheduled says so. On several
