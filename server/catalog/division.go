@@ -81,6 +81,27 @@ func (o *Object) Division() *placement.Division {
 	return o.Options.Division
 }
 
+// autoscaled reports whether an autoscaler goes with a workload: it scales it at each target.
+func (o *Object) autoscaled() bool {
+	if o.Ties == nil || !placement.HasReplicas(o.Kind.Group, o.Kind.Resource) {
+		return false
+	}
+	for f := range o.Ties.Followers.all() {
+		if f.Present && placement.Autoscales(f.Kind.Group, f.Kind.Resource) && (f.Source == o.Source || !f.StandsAlone()) {
+			return true
+		}
+	}
+	return false
+}
+
+// Scaled are the workloads that an object scales, none where it is no autoscaler.
+func (o *Object) Scaled() []*Object {
+	if o.Ties == nil || !placement.Autoscales(o.Kind.Group, o.Kind.Resource) {
+		return nil
+	}
+	return o.Ties.Leaders.list()
+}
+
 // Divided reports whether what an object counts is divided in the version that its targets get.
 func (o *Object) Divided() bool {
 	return o.Options != nil && o.Options.Division != nil && placement.Divides(o.Kind.Group, o.Kind.Resource)

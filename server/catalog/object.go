@@ -146,6 +146,7 @@ type RenderOptions struct {
 type variant struct {
 	Api     placement.PodAPI // which API the pods of a workload use
 	Reaches bool             // a Service reaches its space
+	Started bool             // an autoscaler scales a workload whose replicas are divided
 }
 
 // KindOf returns the kind of a write, and takes over what the write says of it. The lock must be held.

@@ -39,9 +39,16 @@ func newRenderOptions(m RenderOptions) *RenderOptions {
 		out.whole = newRenderOptions(m)
 	}
 	out.variants = map[variant]*RenderOptions{}
-	for _, is := range []variant{{Api: placement.SpaceAPI}, {Api: placement.NoAPI}, {Reaches: true}} {
+	all := []variant{{Api: placement.SpaceAPI}, {Api: placement.NoAPI}, {Reaches: true}}
+	if m.Division != nil {
+		all = append(all, variant{Started: true}, variant{Api: placement.SpaceAPI, Started: true},
+			variant{Api: placement.NoAPI, Started: true})
+	}
+	for _, is := range all {
 		v := m
-		v.variant = is
+		if v.variant = is; is.Started {
+			v.Division = m.Division.Started()
+		}
 		out.variants[is] = &v
 	}
 	return out
@@ -63,7 +70,7 @@ func (c *Catalog) WantedOptions(o *Object) *RenderOptions {
 			variants = m.variants
 		}
 	}
-	is := variant{Api: o.podAPI()}
+	is := variant{Api: o.podAPI(), Started: m != nil && m.Division != nil && o.autoscaled()}
 	if o.Reaches {
 		is = variant{Reaches: true}
 	}

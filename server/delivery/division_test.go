@@ -105,6 +105,35 @@ func TestAnAutoscalerIsDivided(t *testing.T) {
 	c.eventually("each has all of it", func() bool { return c.has("a", hpa) && scales("a") == "" && scales("b") == "" })
 }
 
+// TestAnAutoscaledWorkloadIsStarted at each target: an autoscaler leaves one without replicas alone, so a target whose
+// share were none would stay without for ever.
+func TestAnAutoscaledWorkloadIsStarted(t *testing.T) {
+	c := shop(t)
+	c.divided(1, nil, "a", "b")
+	c.namespace("app", nil)
+	web := c.replicas("web", 1)
+	c.shared(web, `{"a":1}`, "a", "b")
+	k := key("autoscaling", "horizontalpodautoscalers", "web")
+	of := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+	c.put(k, obj("autoscaling/v2", "HorizontalPodAutoscaler",
+		map[string]any{"name": "web", "namespace": "app", "labels": map[string]any{"app": "web"}, "generation": int64(1)},
+		"spec", map[string]any{"minReplicas": int64(3), "maxReplicas": int64(9), "scaleTargetRef": of}))
+	c.shared(web, `{"a":1,"b":1}`, "a", "b")
+	c.replicas("web", 0)
+	c.shared(web, `{}`, "a", "b")
+	c.replicas("web", 3)
+	c.shared(web, `{"a":2,"b":1}`, "a", "b")
+	c.replicas("web", 1)
+	c.shared(web, `{"a":1,"b":1}`, "a", "b")
+	before, _ := c.d.Feed("b").Get(web)
+	c.restart()
+	if after, _ := c.d.Feed("b").Get(web); after.Hash != before.Hash || c.sharesOf("b", web) != `{"a":1,"b":1}` {
+		t.Errorf("after a restart it is sent as %s", c.sharesOf("b", web))
+	}
+	c.put(k, nil)
+	c.shared(web, `{"a":1}`, "a", "b")
+}
+
 // TestADisruptionBudgetIsDivided as the Pods are that it counts. With all of minAvailable at each target, which has
 // some of the Pods, no node of any could ever be drained.
 func TestADisruptionBudgetIsDivided(t *testing.T) {

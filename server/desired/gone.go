@@ -25,6 +25,7 @@ func (s *step) remove(o *catalog.Object) {
 	s.orphans(o)
 	s.stay(o, false)
 	d.saysOfConditions(o, "")
+	scaled := o.Scaled()
 	touched := append(s.disconnect(o), d.catalog.Tie(o, nil, catalog.LabelText{}, false)...)
 	delete(d.catalog.Finished, o)
 	delete(d.catalog.Records.Keeping, o)
@@ -36,6 +37,7 @@ func (s *step) remove(o *catalog.Object) {
 	delete(o.Namespace.Space.CRDs, o)
 	delete(o.Namespace.Space.Customizers, o)
 	delete(o.Namespace.Space.Upsyncs, o)
+	s.rescaled(scaled)
 	asked := d.catalog.WasAsked(o)
 	for _, dep := range touched {
 		dep.Goes = asked

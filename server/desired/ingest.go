@@ -31,8 +31,9 @@ func (d *State) Reset(revision int64, all store.Listing) {
 		s.rights(w) // before the workloads, which would be rendered twice
 	}
 	isNamespace := func(k store.Key) bool { return k.Class() == store.ClassNamespace }
-	for i, part := range []func(store.Key) bool{isControl, isNamespace, func(k store.Key) bool {
-		return !isControl(k) && !isNamespace(k) && placement.ClassOf(k.Group, k.Resource) != placement.Never
+	scales := func(k store.Key) bool { return placement.Autoscales(k.Group, k.Resource) } // read before workloads, too
+	for i, part := range []func(store.Key) bool{isControl, isNamespace, scales, func(k store.Key) bool {
+		return !isControl(k) && !isNamespace(k) && !scales(k) && placement.ClassOf(k.Group, k.Resource) != placement.Never
 	}} {
 		for w := range all.Objects(part) {
 			s.take(w)
@@ -188,6 +189,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	indexRights(o)
 	s.stay(o, r.stays)
 	s.d.saysOfConditions(o, r.conditions)
+	scaled := o.Scaled()
 	touched := append(s.connect(o, r), d.catalog.Tie(o, r.follows, r.pods, r.runs)...)
 	o.Ends, o.Paused = r.ends, r.paused
 	o.Reach = r.reach
@@ -241,6 +243,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	for _, dep := range touched {
 		s.settle(dep, false)
 	}
+	s.rescaled(append(scaled, o.Scaled()...))
 	if recorded {
 		s.follow(o)
 	}
@@ -303,6 +306,7 @@ func (s *step) moved(o *catalog.Object) {
 	s.d.attribute(o)
 	reach(o, o.Present && !o.Retired && o.Reaching())
 	s.d.catalog.RerenderIfStale(o)
+	s.rescaled(o.Scaled())
 	s.settle(o, false)
 	if o.Work != nil {
 		for _, dep := range o.Work.Names { // who decides says whether they go with it

@@ -68,6 +68,7 @@ type Division struct {
 	// has not ended, nil when there is none.
 	Is, Was []Weight
 	text    string
+	started bool
 }
 
 // NewDivision returns a Division.
@@ -77,6 +78,17 @@ func NewDivision(is, was []Weight) *Division {
 		return nil // texts and numbers can be encoded
 	}
 	return &Division{Is: is, Was: was, text: string(text)}
+}
+
+// Started is the division of a workload that an autoscaler scales at each target: an autoscaler leaves one without
+// replicas alone, so each target begins with one at least. It is nil for nil.
+func (d *Division) Started() *Division {
+	if d == nil {
+		return nil
+	}
+	out := *d
+	out.started, out.text = true, d.text+" started"
+	return &out
 }
 
 // Same reports whether two give the same shares. Both may be nil: nothing is divided.
@@ -96,6 +108,11 @@ func (d *Division) Shares(n int64) map[string]int64 {
 			if name := weights[i].Target; share > out[name] {
 				out[name] = share
 			}
+		}
+	}
+	for _, w := range d.Is {
+		if d.started && n > 0 {
+			out[w.Target] = max(out[w.Target], 1)
 		}
 	}
 	return out
