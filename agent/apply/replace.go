@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"reflect"
@@ -29,6 +30,27 @@ func (t *task) madeAnew() bool {
 	return t.record.OriginUID != "" && t.record.OriginUID != t.head.OriginUID() &&
 		t.Key.Class() == store.ClassOther && !holdsData(t.Key)
 }
+
+// keepsFormer reports whether the target has kept of the object of an earlier source what it decides only when an
+// object is made: a Service that had no address of its own gets none by an update, and an Ingress gets the
+// default class at its creation alone. Nobody sees that by an error.
+func (t *task) keepsFormer(live *target.Object) bool {
+	var want, is struct{ ClusterIP, Type, IngressClassName string }
+	if json.Unmarshal(t.head.Spec, &want) != nil || json.Unmarshal(live.Spec, &is) != nil {
+		return false
+	}
+	switch t.Key.Group + "/" + t.Key.Resource {
+	case "/services":
+		return is.ClusterIP == noAddress && want.ClusterIP != noAddress && want.Type != "ExternalName"
+	case "networking.k8s.io/ingresses":
+		return is.IngressClassName == "" && want.IngressClassName == "" &&
+			t.head.Metadata.Annotations["kubernetes.io/ingress.class"] == ""
+	}
+	return false
+}
+
+// noAddress is the clusterIP of a headless Service.
+const noAddress = "None"
 
 // supersede removes the object of an earlier source, into which the target refuses to turn it: a
 // field differs that only a new object may have otherwise. A workload that still selects the same

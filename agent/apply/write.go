@@ -211,6 +211,9 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 	if err != nil {
 		return a.refusedUpdate(ctx, t, err)
 	}
+	if t.madeAnew() && t.keepsFormer(live) {
+		return a.supersede(ctx, t, errors.New("the target has kept what the earlier object of this name was made with"))
+	}
 	return a.written(ctx, t, live, t.record.Created)
 }
 
