@@ -80,10 +80,12 @@ func (c *Catalog) WantedOptions(o *Object) *RenderOptions {
 	return m
 }
 
-// RerenderIfStale enqueues an object that was rendered with other options than it should be
+// RerenderIfStale enqueues objects that were rendered with other options than they should be
 // now. d.mu must be held.
-func (c *Catalog) RerenderIfStale(o *Object) {
-	if o.Present && !o.Retired && o.Hash != (store.Hash{}) && o.Options != c.WantedOptions(o) {
-		c.Renders.Add(o.Key())
+func (c *Catalog) RerenderIfStale(objects ...*Object) {
+	for _, o := range objects {
+		if o.Present && !o.Retired && o.Hash != (store.Hash{}) && o.Options != c.WantedOptions(o) {
+			c.Renders.Add(o.Key())
+		}
 	}
 }

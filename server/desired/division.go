@@ -36,10 +36,3 @@ func (s *step) reweigh(target string) {
 		})
 	}
 }
-
-// rescaled has workloads divided as their autoscalers, which have come or gone, need it.
-func (s *step) rescaled(workloads []*catalog.Object) {
-	for _, o := range workloads {
-		s.d.catalog.RerenderIfStale(o)
-	}
-}

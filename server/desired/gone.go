@@ -37,7 +37,7 @@ func (s *step) remove(o *catalog.Object) {
 	delete(o.Namespace.Space.CRDs, o)
 	delete(o.Namespace.Space.Customizers, o)
 	delete(o.Namespace.Space.Upsyncs, o)
-	s.rescaled(scaled)
+	d.catalog.RerenderIfStale(scaled...)
 	asked := d.catalog.WasAsked(o)
 	for _, dep := range touched {
 		dep.Goes = asked

@@ -243,7 +243,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	for _, dep := range touched {
 		s.settle(dep, false)
 	}
-	s.rescaled(append(scaled, o.Scaled()...))
+	d.catalog.RerenderIfStale(append(scaled, o.Scaled()...)...)
 	if recorded {
 		s.follow(o)
 	}
@@ -306,7 +306,7 @@ func (s *step) moved(o *catalog.Object) {
 	s.d.attribute(o)
 	reach(o, o.Present && !o.Retired && o.Reaching())
 	s.d.catalog.RerenderIfStale(o)
-	s.rescaled(o.Scaled())
+	s.d.catalog.RerenderIfStale(o.Scaled()...)
 	s.settle(o, false)
 	if o.Work != nil {
 		for _, dep := range o.Work.Names { // who decides says whether they go with it
