@@ -81,7 +81,7 @@ func NewDivision(is, was []Weight) *Division {
 }
 
 // Started is the division of a workload that an autoscaler scales at each target: an autoscaler leaves one without
-// replicas alone, so each target begins with one at least. It is nil for nil.
+// replicas alone, so each target begins with one at least, unless it has no weight. It is nil for nil.
 func (d *Division) Started() *Division {
 	if d == nil {
 		return nil
@@ -111,7 +111,7 @@ func (d *Division) Shares(n int64) map[string]int64 {
 		}
 	}
 	for _, w := range d.Is {
-		if d.started && n > 0 {
+		if d.started && n > 0 && w.Weight > 0 {
 			out[w.Target] = max(out[w.Target], 1)
 		}
 	}

@@ -136,6 +136,28 @@ func TestScalesOfAnAutoscaler(t *testing.T) {
 	}
 }
 
+// TestSharesOfTheAutoscaled: each target with a weight begins with one, unless the workload is stopped. What a budget
+// keeps is kept in the sum, and it lets one Pod of each target go, unless it lets none.
+func TestSharesOfTheAutoscaled(t *testing.T) {
+	d := NewDivision([]Weight{{"a", 2}, {"b", 1}, {"c", 0}}, nil)
+	for _, c := range []struct{ name, got, want string }{
+		{"one of three", fmt.Sprint(d.Started().Shares(1)), "map[a:1 b:1]"},
+		{"stopped", fmt.Sprint(d.Started().Shares(0)), "map[]"},
+		{"more than one each", fmt.Sprint(d.Started().Shares(6)), "map[a:4 b:2]"},
+		{"without an autoscaler", fmt.Sprint(d.Shares(1)), "map[a:1]"},
+		{"kept", fmt.Sprint(d.Least(3)), "map[a:2 b:1 c:0]"},
+		{"let go", fmt.Sprint(d.Unavailables(1)), "map[a:1 b:1 c:1]"},
+		{"none let go", fmt.Sprint(d.Unavailables(0)), "map[a:0 b:0 c:0]"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, c.got, c.want)
+		}
+	}
+	if d.Same(d.Started()) || !d.Started().Same(d.Started()) {
+		t.Error("what an autoscaler changes is not told apart")
+	}
+}
+
 func TestDivideGivesOneByOne(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n, weights := rapid.Int64Range(0, 500).Draw(t, "n"), drawWeights(t)
