@@ -54,6 +54,9 @@ var builtIn = map[string]polarities{
 	"/services":                   alsoOurs(polarities{"LoadBalancerPortsError": bad}),
 }
 
+// budgetShares are those of a disruption budget that is divided: where a target lets a Pod go, the budget does.
+var budgetShares = alsoOurs(polarities{"DisruptionAllowed": bad})
+
 func alsoOurs(p polarities) polarities {
 	maps.Copy(p, ours)
 	return p
@@ -73,6 +76,9 @@ func polaritiesOf(k store.Key) polarities {
 // polaritiesAt are those of an object: its definition may say more.
 func polaritiesAt(at placement.Located) polarities {
 	of := polaritiesOf(at.Key)
+	if at.Divided && placement.Budgets(at.Key.Group, at.Key.Resource) {
+		of = budgetShares
+	}
 	if len(at.Conditions) == 0 {
 		return of
 	}

@@ -1,6 +1,8 @@
 package summary
 
 import (
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -140,5 +142,29 @@ func TestAJobHasEndedWhereItHasOnAllTargets(t *testing.T) {
 	pod := key("", "pods", "p")
 	if is := merged(t, pod, `{"phase":"Succeeded"}`, `{"phase":"Running"}`); is["phase"] != "Running" {
 		t.Errorf("a Pod has succeeded on one target and runs on the other: %v", is["phase"])
+	}
+}
+
+// A disruption budget that is divided lets as many Pods go as its targets do together, and its condition says so. One
+// that each target has whole is as the worst says.
+func TestADividedBudgetAllowsWhatItsTargetsAllow(t *testing.T) {
+	status := func(healthy, allowed int, is, reason string) *store.Report {
+		return &store.Report{Status: json.RawMessage(fmt.Sprintf(`{"currentHealthy":%d,"disruptionsAllowed":%d,"expectedPods":2,`+
+			`"desiredHealthy":%d,"conditions":[{"type":"DisruptionAllowed","status":%q,"reason":%q}]}`,
+			healthy, allowed, healthy-allowed, is, reason))}
+	}
+	reports := []*store.Report{status(2, 0, "False", "InsufficientPods"), status(2, 1, "True", "SufficientPods")}
+	for divided, want := range map[bool]string{true: "4 1 4 3 True", false: "2 0 2 2 False"} {
+		at := placement.Located{Key: store.Key{Space: "shop", Group: "policy", Resource: "poddisruptionbudgets",
+			Namespace: "app", Name: "web"}, Targets: []string{"a", "b"}, Divided: divided}
+		m, err := mergeAll(at, reports)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := byType(polaritiesAt(at), m["conditions"])["DisruptionAllowed"]
+		if got := fmt.Sprint(m["currentHealthy"], " ", m["disruptionsAllowed"], " ", m["expectedPods"], " ",
+			m["desiredHealthy"], " ", c["status"]); got != want {
+			t.Errorf("divided %t: %s, want %s", divided, got, want)
+		}
 	}
 }
