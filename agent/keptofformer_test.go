@@ -14,7 +14,8 @@ func TestWhatIsDecidedAtCreationIsDecidedAnew(t *testing.T) { inBubble(t, decide
 
 func decidedAnew(t *testing.T) {
 	s := newSite(t)
-	s.api.Serve(targettest.Kind{"networking.k8s.io", "v1", "ingresses", "Ingress", true})
+	s.api.Serve(targettest.Kind{Group: "networking.k8s.io", Version: "v1", Plural: "ingresses", Kind: "Ingress",
+		Namespaced: true})
 	addresses := map[any]any{}
 	s.api.Mutate(func(plural string, o map[string]any) {
 		meta, spec := o["metadata"].(map[string]any), o["spec"]
