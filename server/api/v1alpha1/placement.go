@@ -220,7 +220,7 @@ type TargetClause struct {
 	// spec.replicas; while objects move, what is left and what is joined count both. The minReplicas and the
 	// maxReplicas of a HorizontalPodAutoscaler that is selected, too, are shared out alike, at least 1 each, and so
 	// are the minAvailable of a PodDisruptionBudget and its maxUnavailable, at least 1 each, where they are numbers.
-	// A workload that an autoscaler scales begins with 1 replica at each target at least.
+	// A workload that an autoscaler scales begins with 1 replica at least at each target that has a weight.
 	// Without it
 	// workloads are duplicated, but for StatefulSets: these stay on one target, the one that the
 	// others have been on the longest, and their condition skerry.dev/Scheduled says so. On several
