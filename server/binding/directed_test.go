@@ -14,5 +14,6 @@ var directed = map[string]string{
 	propLease:   "Test(ALease|WhatExistsOnce|WhatCameLast|WhatWasToCome).*",
 	propCopied:  "TestNoRecordBeginsWithoutItsVolumes",
 	propNearly:  "TestNoRecordBeginsWithoutItsVolumes",
+	propLast:    "Test(WhatComesLastRunsOnce|TwoThatCameBeside)",
 	propTurn:    "TestWhatWaitsForItsTurnIsNotLeft",
 }

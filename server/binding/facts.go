@@ -22,6 +22,9 @@ type Facts struct {
 	// Once: some of the objects must not run twice. A record that leaves a target that is away, or has
 	// left one that has not confirmed it, breaks first for their sake.
 	Once bool
+	// HandsOver: some of the objects come to a target only when the one that it replaces has confirmed that nothing is
+	// left there, see Record.Beside. The others are on both before.
+	HandsOver bool
 	// Copies: a target that has volumes is left as soon as what they hold is at the target that comes in its
 	// place, see Target.Copied. Such a record breaks first.
 	Copies bool

@@ -325,6 +325,22 @@ var mutations = []mutation{
 	{"a target is left before the first rounds of its copy", "pairs.go",
 		"case found && s.facts.Copies && s.facts.copied(next) == CopiedNot:\n", "case false:\n", propNearly},
 	{
+		"a target is left at once for what comes last", "pairs.go",
+		"if s.facts.HandsOver && !s.first && !s.facts.fenced(t) {", "if false {", propLast,
+	},
+	{
+		"what comes last begins while the other target may have it", "pairs.go",
+		"case s.facts.state(p.Target) == Absent:\n", "case true:\n", propLast,
+	},
+	{
+		"another target begins while what comes last is on its way", "pairs.go",
+		"\t\tif handing {\n", "\t\tif handing && false {\n", propLast,
+	},
+	{
+		"two that came beside one get what comes last", "pairs.go",
+		"other.For = to //", "_ = to //", propLast,
+	},
+	{
 		"an unanswered write is given up", "leader_test.go",
 		"again := *a\n\t\tl.pending = &again", "l.pending = nil", propGeneration,
 	},

@@ -11,6 +11,7 @@ func (s *step) joiners() {
 		}
 		old := s.of(p.For)
 		switch beside := old >= 0 && !s.Places[old].Off; {
+		case s.handsOver(old): // absent goes on with both
 		case s.want.has(p.Target) && s.facts.state(p.Target) == Ready:
 			s.arrived(i, old, beside)
 		case s.want.has(p.Target) && s.facts.overdue(p):
@@ -31,8 +32,50 @@ func (s *step) arrived(i, old int, beside bool) {
 		return
 	}
 	if t := s.Places[old].Target; !s.pinned(t) && !s.facts.away(s.Places[i].Target) && s.released(old) {
+		if s.facts.HandsOver && !s.first && !s.facts.fenced(t) {
+			s.takeOff(old)
+			return
+		}
 		s.settle(&s.Places[i])
 		s.leave(old, s.why(t))
+	}
+}
+
+// handsOver reports whether the place at i was left for one that is here: what comes last comes there when
+// nothing is left.
+func (s *step) handsOver(i int) bool {
+	return i >= 0 && s.Places[i].Off && s.Places[i].Leaving == Replaced && s.heir(s.Places[i].Target) >= 0
+}
+
+// heir is the index of the place that came beside a target to replace it, one that is wished if there is one;
+// -1 for none.
+func (s *step) heir(t TargetID) int {
+	heir := -1
+	for i, p := range s.Places {
+		if s.facts.HandsOver && p.Target != 0 && p.For == t && !p.Off && (heir < 0 || s.want.has(p.Target)) {
+			heir = i
+		}
+	}
+	return heir
+}
+
+// handOver goes on with a place that was left for the one at heir: it is waited for that nothing is left
+// there. What came last can still be late then, and the heir goes back.
+func (s *step) handOver(i, heir int) {
+	p := &s.Places[i]
+	switch {
+	case s.facts.state(p.Target) == Absent:
+		to := s.Places[heir].Target
+		for j := range s.Places {
+			if other := &s.Places[j]; j != heir && other.Target != 0 && other.For == p.Target {
+				other.For = to // it stands beside that one now
+			}
+		}
+		s.Places[heir].Since = s.facts.now()
+		s.remove(i)
+	case s.facts.overdue(*p) && s.facts.returns(p.Target):
+		s.giveUp(s.Places[heir].Target)
+		s.returnOn(p)
 	}
 }
 
@@ -89,6 +132,10 @@ func (s *step) absent() {
 			if gone {
 				s.remove(i)
 			}
+			continue
+		}
+		if heir := s.heir(p.Target); heir >= 0 && p.Leaving == Replaced {
+			s.handOver(i, heir)
 			continue
 		}
 		next, found := s.takeFresh()
@@ -191,6 +238,7 @@ func (s *step) replace() {
 				s.Places[i].Copying = s.facts.Copies
 			}
 		case found:
+			s.settle(&s.Places[i]) // there is no way back any more to what it came for
 			s.add(s.joining(next, p.Target))
 		case (known.Leave == Drain || spare > 0) && covered && s.mayLose(p):
 			if spare--; s.released(i) {
@@ -199,7 +247,11 @@ func (s *step) replace() {
 		}
 	}
 	s.sweep()
+	handing := slices.ContainsFunc(s.Places, func(p Place) bool { return s.handsOver(s.of(p.Target)) })
 	for _, t := range s.fresh {
+		if handing {
+			break // it would be where something may still run that is to come there
+		}
 		if !s.first || len(s.Places) < len(s.facts.Wanted) {
 			s.add(Place{Target: t})
 		}

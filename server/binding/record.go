@@ -128,6 +128,19 @@ func (r Record) Beside() (out []TargetID) {
 	return out
 }
 
+// HandsOver returns the targets that were left for others which are here already: what comes last comes there
+// when it is gone on these.
+func (r Record) HandsOver() (out []TargetID) {
+	for _, left := range r.Places {
+		if left.Off && left.Leaving == Replaced && slices.ContainsFunc(r.Places, func(p Place) bool {
+			return !p.Off && p.For == left.Target
+		}) {
+			out = append(out, left.Target)
+		}
+	}
+	return out
+}
+
 // Copying returns the targets that were left, and whose volumes are being copied.
 func (r Record) Copying() []TargetID {
 	var out []TargetID
@@ -192,7 +205,7 @@ func (r Record) SamePlaces(o Record) bool {
 			n--
 		}
 	}
-	return n == 0
+	return n == 0 && slices.Equal(r.Beside(), o.Beside())
 }
 
 // Moves reports whether another next step of the record goes further than r: it joins or leaves a target, or runs

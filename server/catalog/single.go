@@ -46,9 +46,9 @@ func (c *Catalog) RecordOf(o *Object) *Set {
 	return at.of1((at.On.Len() > 1 || at.held) && o.KeptSingle(), o.MovesLast(), c)
 }
 
-// MovesLast reports whether an object comes to a target only when the other one is left: each of two CronJobs
-// would start its Jobs, for as long as the others take to get ready.
-func (o *Object) MovesLast() bool { return movesLast(o.Kind.Group, o.Kind.Resource) }
+// MovesLast reports whether an object comes to a target only when nothing is left on the other one: what must not run
+// twice would, for as long as the others take to get ready.
+func (o *Object) MovesLast() bool { return movesLast(o.Kind.Group, o.Kind.Resource) || o.RunsOnce() }
 
 func movesLast(group, resource string) bool { return group == "batch" && resource == "cronjobs" }
 
@@ -56,6 +56,8 @@ func movesLast(group, resource string) bool { return group == "batch" && resourc
 // is nowhere while it has left one, and it is not known yet that it is gone there.
 func (at Stored) of1(single, last bool, c *Catalog) *Set {
 	switch {
+	case last && at.beside != nil && single && at.sole != nil:
+		return c.Sets.Minus(at.sole, at.beside)
 	case last && at.beside != nil:
 		return c.Sets.Minus(at.On, at.beside)
 	case !single:

@@ -72,7 +72,12 @@ func TestWhatHasBegunStaysUntilItEnds(t *testing.T) {
 				c.restart()
 				stays("after a restart")
 				c.report("a", load, nil)
-				c.eventually("it is on b", func() bool { return c.has("b", load) })
+				c.eventually("it is on b", func() bool {
+					if !c.has("a", load) {
+						c.gone("a", load)
+					}
+					return c.has("b", load)
+				})
 				c.reportIfHas("b", load)
 				c.eventually("and not on a", func() bool {
 					c.reportIfHas("b", load)
@@ -164,6 +169,8 @@ func TestWhatMayHaveBegunStays(t *testing.T) {
 			t.Fatalf("the Namespace says %s: %s", reason, message)
 		}
 		c.report("a", load, nil)
+		c.eventually("it leaves", func() bool { return !c.has("a", load) })
+		c.gone("a", load)
 		c.eventually("it goes on", func() bool { return c.has("b", load) })
 	})
 }
@@ -192,7 +199,14 @@ func TestACronJobMovesLast(t *testing.T) {
 			t.Fatalf("the CronJob is on a: %t, on b: %t", c.has("a", nightly), c.has("b", nightly))
 		}
 		c.report("b", web, nil)
-		c.eventually("a is left", func() bool { return !c.has("a", web) && !c.has("a", nightly) && c.has("b", nightly) })
+		c.eventually("a is left", func() bool { return !c.has("a", web) && !c.has("a", nightly) })
+		c.gone("a", web)
+		time.Sleep(time.Minute)
+		if synctest.Wait(); c.has("b", nightly) || !c.has("b", web) {
+			t.Fatal("it may start Jobs on a, and is on b")
+		}
+		c.gone("a", nightly)
+		c.eventually("it is on b", func() bool { return c.has("b", nightly) })
 	})
 }
 

@@ -29,6 +29,8 @@ type look struct {
 	sole map[binding.TargetID]struct{}
 	// beside are those to which comes last what moves last, see binding.Record.Beside.
 	beside []binding.TargetID
+	// handsOver are those that were left, and on which nothing is waited for but what comes last.
+	handsOver []binding.TargetID
 	// volumes, per target, are what the objects have there; notReady says what is missing, and
 	// refused whether that is a refusal; unseen and present are objects that it has not reported, or
 	// reports.
@@ -136,6 +138,7 @@ func (d *Delivery) observe(ref binding.Ref, r binding.Record, g *catalog.Group, 
 			q.entries = o.Entries()
 		}
 		l.facts.Singles = l.facts.Singles || q.single
+		l.facts.HandsOver = l.facts.HandsOver || q.last
 		l.asked = append(l.asked, q)
 	}
 	for _, p := range r.Places {
@@ -146,7 +149,9 @@ func (d *Delivery) observe(ref binding.Ref, r binding.Record, g *catalog.Group, 
 			l.sole[p.Target] = struct{}{}
 		}
 	}
-	l.beside = r.Beside()
+	if l.beside = r.Beside(); l.facts.HandsOver {
+		l.handsOver = r.HandsOver()
+	}
 	if here := r.Here(); len(l.sole) == 0 && len(here) > 0 {
 		l.sole[here[0]] = struct{}{}
 	}
@@ -279,7 +284,7 @@ func (d *Delivery) ask(l *look) {
 			if q.ends && begun && q.unsent == "" && !l.lacks(t, q) && l.mayRunAt(t) && !d.catalog.Discards(name) {
 				l.begun[t] = append(l.begun[t], q.key)
 			}
-			if reported && l.present[t] == "" {
+			if reported && l.present[t] == "" && l.awaited(t, q) {
 				l.present[t] = q.text()
 			} else if !reported && l.unseen[t] == "" {
 				l.unseen[t] = q.text()

@@ -116,11 +116,17 @@ func TestAJobThatHasNotBegunIsMovedAndWaitedFor(t *testing.T) {
 	c.eventually("on a", func() bool { return c.has("a", runs) })
 	c.report("a", runs, nil)
 	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
-	c.eventually("on both", func() bool { return c.has("a", runs) && c.has("b", runs) })
+	c.eventually("off a", func() bool { return !c.has("a", runs) })
+	if c.has("b", runs) {
+		t.Error("it may run on a, and is on b")
+	}
+	c.gone("a", runs)
+	c.eventually("on b", func() bool { return c.has("b", runs) })
+	moving := func() string { status, _, _ := c.namespaceMoving(); return status }
 	c.report("b", runs, func(p *placement.Progress) { p.Ready = false })
-	if !c.has("a", runs) {
+	if moving() != "True" {
 		t.Error("not waited for")
 	}
 	c.report("b", runs, nil)
-	c.eventually("on b", func() bool { return !c.has("a", runs) })
+	c.eventually("it has moved", func() bool { return moving() != "True" })
 }

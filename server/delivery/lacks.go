@@ -20,4 +20,9 @@ func (l *look) lacks(t binding.TargetID, q question) bool {
 	return q.single && !l.has(t) || q.last && slices.Contains(l.beside, t)
 }
 
+// awaited reports whether a target that was left counts as left only when an object is gone there.
+func (l *look) awaited(t binding.TargetID, q question) bool {
+	return q.last || !slices.Contains(l.handsOver, t)
+}
+
 func (l *look) has(t binding.TargetID) bool { _, ok := l.sole[t]; return ok }

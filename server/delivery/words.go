@@ -67,6 +67,9 @@ func (p *plan) step(d *Delivery, next binding.Record) placement.Step {
 		return say(placement.Finishing, "ready on %s, left %s", placement.Join(here), placement.Join(p.leftBefore(was, here)))
 	case next.Settled():
 		return say(placement.Finishing, "ready on %s, leaving %s", placement.Join(here), placement.Join(left))
+	case len(left) > 0 && len(next.HandsOver()) > 0:
+		return say(placement.Breaking, "ready on %s, left %s: what must not run twice comes last", placement.Join(here),
+			placement.Join(left))
 	case len(left) > 0 && p.first:
 		return say(placement.Breaking, "from %s to %s, removed first", placement.Join(left),
 			placement.Join(p.names(f.Wanted)))

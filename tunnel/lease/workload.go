@@ -71,6 +71,8 @@ func Read(k store.Key, obj map[string]any) (w Workload, ok bool) {
 		w.Once = annotations[annotationReplicas] != "Duplicated"
 	case k.Group == "batch":
 		w.Once = true
+	case k.Resource == "deployments":
+		w.Once = child(spec, "strategy")["type"] == "Recreate" // its user wants no two of its Pods
 	}
 	volumes, _ := pod["volumes"].([]any)
 	for _, v := range volumes {

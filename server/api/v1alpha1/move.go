@@ -9,9 +9,9 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 // +kubebuilder:validation:XValidation:rule="!has(self.minReadySeconds) || self.minReadySeconds == 0 || (has(self.readyTimeout) ? duration(self.readyTimeout).getSeconds() : 600) > self.minReadySeconds",message="minReadySeconds must be less than readyTimeout"
 type MovePolicy struct {
 	// Type of a move. MakeBeforeBreak places the objects on the new targets first and takes them
-	// off the old ones when they are available on the new. BreakBeforeMake takes them off the old
-	// targets first and places them on the new ones when the old have confirmed that they are gone:
-	// for what must never run twice.
+	// off the old ones when they are available on the new. What must not run twice comes last, when the
+	// old have confirmed that it is gone: StatefulSets, Deployments with the strategy Recreate, users of
+	// claims that one node mounts, CronJobs and Jobs. BreakBeforeMake does so with all objects.
 	// +kubebuilder:default=MakeBeforeBreak
 	// +optional
 	Type MoveType `json:"type,omitempty"`
