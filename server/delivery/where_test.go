@@ -169,26 +169,28 @@ func TestAffinityFollows(t *testing.T) {
 }
 
 func TestATargetThatDoesNotServeAKindIsNotChosen(t *testing.T) {
-	c := shop(t)
-	c.site("a", map[string]any{"region": "north"}, nil,
-		map[string]any{"apis": map[string]any{"versions": []any{"v1", "apps/v1beta1"}}})
-	c.namespace("app", nil)
-	web := c.deployment("web", map[string]any{"app": "web"}, "")
-	p := c.where("p", 1, map[string]any{"selectors": []any{map[string]any{}}})
-	c.eventually("on b", func() bool { return c.has("b", web) })
-	c.report("b", web, nil) // it may have been on a, where the Namespace had been decided to be
-	c.eventually("not on a, which does not serve it", func() bool { return !c.has("a", web) })
-	c.where("p", 2, map[string]any{"names": []any{"a"}})
-	c.eventually("says so", func() bool {
-		_, _, message := c.placementCondition(p, "Scheduled")
-		return strings.Contains(message, "does not serve apps/v1/deployments")
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.site("a", map[string]any{"region": "north"}, nil,
+			map[string]any{"apis": map[string]any{"versions": []any{"v1", "apps/v1beta1"}}})
+		c.namespace("app", nil)
+		web := c.deployment("web", map[string]any{"app": "web"}, "")
+		p := c.where("p", 1, map[string]any{"selectors": []any{map[string]any{}}})
+		c.eventually("on b", func() bool { return c.has("b", web) })
+		c.report("b", web, nil) // it may have been on a, where the Namespace had been decided to be
+		c.eventually("not on a, which does not serve it", func() bool { return !c.has("a", web) })
+		c.where("p", 2, map[string]any{"names": []any{"a"}})
+		c.eventually("says so", func() bool {
+			_, _, message := c.placementCondition(p, "Scheduled")
+			return strings.Contains(message, "does not serve apps/v1/deployments")
+		})
+		if !c.has("b", web) {
+			t.Error("what runs does not stay")
+		}
+		c.site("a", map[string]any{"region": "north"}, nil,
+			map[string]any{"apis": map[string]any{"versions": []any{"v1", "apps/v1"}}})
+		c.eventually("it is served now", func() bool { return c.has("a", web) })
 	})
-	if !c.has("b", web) {
-		t.Error("what runs does not stay")
-	}
-	c.site("a", map[string]any{"region": "north"}, nil,
-		map[string]any{"apis": map[string]any{"versions": []any{"v1", "apps/v1"}}})
-	c.eventually("it is served now", func() bool { return c.has("a", web) })
 }
 
 func TestWhatCannotBeUnderstoodChangesNothing(t *testing.T) {
