@@ -3,6 +3,7 @@ package delivery
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
@@ -110,23 +111,26 @@ func TestAJobThatIsMadeAnewRuns(t *testing.T) {
 
 // A Job that is suspended has not begun, see TestWhatHasBegunStaysUntilItEnds for others.
 func TestAJobThatHasNotBegunIsMovedAndWaitedFor(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
-	runs := c.job("runs", "")
-	c.eventually("on a", func() bool { return c.has("a", runs) })
-	c.report("a", runs, nil)
-	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
-	c.eventually("off a", func() bool { return !c.has("a", runs) })
-	if c.has("b", runs) {
-		t.Error("it may run on a, and is on b")
-	}
-	c.gone("a", runs)
-	c.eventually("on b", func() bool { return c.has("b", runs) })
-	moving := func() string { status, _, _ := c.namespaceMoving(); return status }
-	c.report("b", runs, func(p *placement.Progress) { p.Ready = false })
-	if moving() != "True" {
-		t.Error("not waited for")
-	}
-	c.report("b", runs, nil)
-	c.eventually("it has moved", func() bool { return moving() != "True" })
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+		runs := c.job("runs", "")
+		c.eventually("on a", func() bool { return c.has("a", runs) })
+		c.report("a", runs, nil)
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("off a", func() bool { return !c.has("a", runs) })
+		if c.has("b", runs) {
+			t.Error("it may run on a, and is on b")
+		}
+		c.gone("a", runs)
+		c.eventually("on b", func() bool { return c.has("b", runs) })
+		moving := func() string { status, _, _ := c.namespaceMoving(); return status }
+		c.report("b", runs, func(p *placement.Progress) { p.Ready = false })
+		time.Sleep(time.Minute)
+		if synctest.Wait(); moving() != "True" {
+			t.Error("not waited for")
+		}
+		c.report("b", runs, nil)
+		c.eventually("it has moved", func() bool { return moving() != "True" })
+	})
 }
