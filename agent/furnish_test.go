@@ -12,7 +12,8 @@ import (
 // looked is how often the controllers of the cluster were told to look at a namespace again.
 func (s *site) looked(name string) (n int) {
 	for _, w := range s.api.Writes() {
-		if w.Method == "PATCH" && strings.HasSuffix(w.Path, "/namespaces/"+name) && strings.Contains(w.Body, `look-again":"`) {
+		if w.Method == "PATCH" && strings.HasSuffix(w.Path, "/namespaces/"+name) &&
+			strings.Contains(w.Body, `look-again":"`) {
 			n++
 		}
 	}

@@ -49,7 +49,8 @@ func decidedAnew(t *testing.T) {
 	if got := field("", "services", "clusterIP"); got != "None" {
 		t.Fatalf("a headless Service has %v", got)
 	}
-	s.desire(anew(service(1, map[string]any{"sessionAffinity": "None"})), anew(ingress(1, map[string]any{"rules": []any{}})))
+	s.desire(anew(service(1, map[string]any{"sessionAffinity": "None"})),
+		anew(ingress(1, map[string]any{"rules": []any{}})))
 	eventually(t, "the Service has an address", func() bool { return field("", "services", "clusterIP") == "10.0.0.7" })
 	eventually(t, "the Ingress has the default class", func() bool {
 		return field("networking.k8s.io", "ingresses", "ingressClassName") == "default"

@@ -1,9 +1,6 @@
 package apply
 
 import (
-	"encoding/json"
-	"fmt"
-
 	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/variants"
 	"skerry.dev/skerry/store"
@@ -16,34 +13,11 @@ func unmark(site Site, e store.Entry, v *variants.Variant) error {
 	if site == nil || !policy.IsIngressClass(e.Key.Group, e.Key.Resource) || site.Policy().MayServeAll() {
 		return nil
 	}
-	var o, metadata map[string]json.RawMessage
-	var annotations map[string]string
-	err := json.Unmarshal(v.Body, &o)
-	if err == nil {
-		err = json.Unmarshal(o["metadata"], &metadata)
-	}
-	if err == nil && len(metadata["annotations"]) > 0 {
-		err = json.Unmarshal(metadata["annotations"], &annotations)
-	}
-	if err != nil {
-		return fmt.Errorf("read the annotations of an IngressClass: %w", err)
-	}
-	if _, marked := annotations[policy.DefaultIngressClass]; !marked {
-		return nil
-	}
-	delete(annotations, policy.DefaultIngressClass)
-	for _, part := range []struct {
-		in   map[string]json.RawMessage
-		name string
-		is   any
-	}{{metadata, "annotations", annotations}, {o, "metadata", metadata}} {
-		if part.in[part.name], err = json.Marshal(part.is); err != nil {
-			return fmt.Errorf("encode an IngressClass: %w", err)
-		}
-	}
-	if v.Body, err = json.Marshal(o); err != nil {
-		return fmt.Errorf("encode an IngressClass: %w", err)
-	}
-	v.Hash = store.HashBody(e.Generation, v.Body)
-	return nil
+	return reshape(e, v, func(o map[string]any) (bool, error) {
+		metadata, _ := o["metadata"].(map[string]any)
+		annotations, _ := metadata["annotations"].(map[string]any)
+		_, marked := annotations[policy.DefaultIngressClass]
+		delete(annotations, policy.DefaultIngressClass)
+		return marked, nil
+	})
 }

@@ -2,7 +2,7 @@ package apply
 
 import (
 	"encoding/json"
-	"fmt"
+	"errors"
 	"time"
 
 	"skerry.dev/skerry/agent/target"
@@ -55,32 +55,13 @@ func leadAway(c Callers, e store.Entry, v *variants.Variant) error {
 	if c == nil || e.Key.Resource != "services" || e.Key.Group != "" || !c.LedAway(e.Key) {
 		return nil
 	}
-	var o map[string]json.RawMessage
-	var spec map[string]json.RawMessage
-	var selector map[string]string
-	err := json.Unmarshal(v.Body, &o)
-	if err == nil {
-		err = json.Unmarshal(o["spec"], &spec)
-	}
-	if err == nil {
-		err = json.Unmarshal(spec["selector"], &selector)
-	}
-	if err != nil || selector == nil {
-		return fmt.Errorf("read the selector of a Service: %w", err)
-	}
-	selector[target.LabelLedAway] = "true"
-	for _, part := range []struct {
-		in   map[string]json.RawMessage
-		name string
-		is   any
-	}{{spec, "selector", selector}, {o, "spec", spec}} {
-		if part.in[part.name], err = json.Marshal(part.is); err != nil {
-			return fmt.Errorf("encode a Service: %w", err)
+	return reshape(e, v, func(o map[string]any) (bool, error) {
+		spec, _ := o["spec"].(map[string]any)
+		selector, _ := spec["selector"].(map[string]any)
+		if selector == nil {
+			return false, errors.New("a Service that leads its callers away has no selector")
 		}
-	}
-	if v.Body, err = json.Marshal(o); err != nil {
-		return fmt.Errorf("encode a Service: %w", err)
-	}
-	v.Hash = store.HashBody(e.Generation, v.Body)
-	return nil
+		selector[target.LabelLedAway] = "true"
+		return true, nil
+	})
 }

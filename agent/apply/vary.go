@@ -2,6 +2,7 @@ package apply
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/variants"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/variant"
@@ -138,3 +140,19 @@ func (v *variedError) words() string {
 }
 
 func (v *variedError) Unwrap() error { return v.err }
+
+// reshape changes the body of a variant where change reports that it does.
+func reshape(e store.Entry, v *variants.Variant, change func(o map[string]any) (bool, error)) error {
+	o, err := target.Whole(v.Body)
+	if err != nil {
+		return fmt.Errorf("decode %s: %w", e.Key, err)
+	}
+	if changes, err := change(o); err != nil || !changes {
+		return err
+	}
+	if v.Body, err = json.Marshal(o); err != nil {
+		return fmt.Errorf("encode %s: %w", e.Key, err)
+	}
+	v.Hash = store.HashBody(e.Generation, v.Body)
+	return nil
+}
