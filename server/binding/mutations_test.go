@@ -322,7 +322,7 @@ var mutations = []mutation{
 	},
 	{
 		"two that came beside one get what comes last", "pairs.go",
-		"other.For = to //", "_ = to //", propLast,
+		"other.For = heir.Target //", "_ = heir.Target //", propLast,
 	},
 	{
 		"an unanswered write is given up", "leader_test.go",

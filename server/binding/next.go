@@ -191,7 +191,7 @@ func (s *step) aim() {
 	s.want = setOf(want)
 	s.pairUp()
 	s.first = s.first || s.facts.Once && slices.ContainsFunc(s.Places, func(p Place) bool {
-		if s.handsOver(s.of(p.Target)) {
+		if p.Off && s.handsOver(s.of(p.Target)) {
 			return false
 		}
 		return p.Off || s.facts.fenced(p.Target) && !s.want.has(p.Target)

@@ -44,37 +44,35 @@ func (s *step) arrived(i, old int, beside bool) {
 // handsOver reports whether the place at i was left for one that is here: what comes last comes there when
 // nothing is left.
 func (s *step) handsOver(i int) bool {
-	return i >= 0 && s.Places[i].Off && s.Places[i].Leaving == Replaced && s.heir(s.Places[i].Target) >= 0
+	return i >= 0 && s.facts.HandsOver && slices.Contains(s.HandsOver(), s.Places[i].Target)
 }
 
-// heir is the index of the place that came beside a target to replace it, one that is wished if there is one;
-// -1 for none.
-func (s *step) heir(t TargetID) int {
+// heir is the index of the place that came beside the one at i to replace it, one that is wished if there is one.
+func (s *step) heir(i int) int {
 	heir := -1
-	for i, p := range s.Places {
-		if s.facts.HandsOver && p.Target != 0 && p.For == t && !p.Off && (heir < 0 || s.want.has(p.Target)) {
-			heir = i
+	for j, p := range s.Places {
+		if p.For == s.Places[i].Target && !p.Off && (heir < 0 || s.want.has(p.Target)) {
+			heir = j
 		}
 	}
 	return heir
 }
 
-// handOver goes on with a place that was left for the one at heir: it is waited for that nothing is left
+// handOver goes on with a place that was left for one that is here: it is waited for that nothing is left
 // there. What came last can still be late then, and the heir goes back.
-func (s *step) handOver(i, heir int) {
-	p := &s.Places[i]
+func (s *step) handOver(i int) {
+	p, heir := &s.Places[i], &s.Places[s.heir(i)]
 	switch {
 	case s.facts.state(p.Target) == Absent:
-		to := s.Places[heir].Target
 		for j := range s.Places {
-			if other := &s.Places[j]; j != heir && other.Target != 0 && other.For == p.Target {
-				other.For = to // it stands beside that one now
+			if other := &s.Places[j]; other != heir && other.For == p.Target {
+				other.For = heir.Target // it stands beside that one now
 			}
 		}
-		s.Places[heir].Since = s.facts.now()
+		heir.Since = s.facts.now()
 		s.remove(i)
 	case s.facts.overdue(*p) && s.facts.returns(p.Target):
-		s.giveUp(s.Places[heir].Target)
+		s.giveUp(heir.Target)
 		s.returnOn(p)
 	}
 }
@@ -134,8 +132,8 @@ func (s *step) absent() {
 			}
 			continue
 		}
-		if heir := s.heir(p.Target); heir >= 0 && p.Leaving == Replaced {
-			s.handOver(i, heir)
+		if s.handsOver(i) {
+			s.handOver(i)
 			continue
 		}
 		next, found := s.takeFresh()
@@ -247,7 +245,7 @@ func (s *step) replace() {
 		}
 	}
 	s.sweep()
-	handing := slices.ContainsFunc(s.Places, func(p Place) bool { return s.handsOver(s.of(p.Target)) })
+	handing := s.facts.HandsOver && len(s.HandsOver()) > 0
 	for _, t := range s.fresh {
 		if handing {
 			break // it would be where something may still run that is to come there
