@@ -13,8 +13,8 @@ import (
 // A StatefulSet on two targets is two sets of Pods of the same names, each with data of its own, and
 // each takes itself for the only one. So it runs on one target, unless its Placement
 // (spec.targets.replicas) or the object itself (skerry.dev/replicas) says that it is to be
-// duplicated: on the target that the record marks (binding.Place.Sole), and while it goes from there to
-// another one on both.
+// duplicated: on the target that the record marks (binding.Place.Sole). While it goes from there to
+// another one it is on neither, see MovesLast.
 
 // isStateful reports whether a kind is one whose copies must not be taken for one another.
 func isStateful(
@@ -48,9 +48,7 @@ func (c *Catalog) RecordOf(o *Object) *Set {
 
 // MovesLast reports whether an object comes to a target only when nothing is left on the other one: what must not run
 // twice would, for as long as the others take to get ready.
-func (o *Object) MovesLast() bool { return movesLast(o.Kind.Group, o.Kind.Resource) || o.RunsOnce() }
-
-func movesLast(group, resource string) bool { return group == "batch" && resource == "cronjobs" }
+func (o *Object) MovesLast() bool { return o.RunsOnce() }
 
 // of1 is where a record has an object that may be one which is on one target only, or moves last. The former
 // is nowhere while it has left one, and it is not known yet that it is gone there.
@@ -76,8 +74,10 @@ func (c *Catalog) RecordFor(g *Group, k store.Key, annotations map[string]string
 	if u == nil {
 		return nil
 	}
-	return u.of1((u.On.Len() > 1 || u.held) && isStateful(k.Group, k.Resource) && !g.duplicates() &&
-		annotations[v1alpha1.AnnotationReplicas] != string(v1alpha1.ReplicasDuplicated), movesLast(k.Group, k.Resource), c)
+	single := isStateful(k.Group, k.Resource) && !g.duplicates() &&
+		annotations[v1alpha1.AnnotationReplicas] != string(v1alpha1.ReplicasDuplicated)
+	last := k.Group == "batch" && k.Resource == "cronjobs"
+	return u.of1((u.On.Len() > 1 || u.held) && single, last, c)
 }
 
 // VersionsOn are versions for who counts targets: what is not on all of its record is asked for where it is.

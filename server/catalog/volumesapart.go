@@ -23,10 +23,10 @@ const mostSharing = 32
 // shares reports whether who mounts an object is to be told what the others do.
 func (o *Object) shares() bool { return o.IsClaim() && o.Present && len(o.Work.NamedBy) <= mostSharing }
 
-// Sharing are the workloads whose volumes may be apart or together because of where an object is: those that
-// mount the same claims, or, of a claim, all that mount it.
-func (o *Object) Sharing() iter.Seq[*Object] {
-	return func(yield func(*Object) bool) {
+// Sharing are the workloads whose volumes may be apart or together because of where an object is, each with the claim:
+// those that mount the same claims, or, of a claim, all that mount it.
+func (o *Object) Sharing() iter.Seq2[*Object, *Object] {
+	return func(yield func(claim, other *Object) bool) {
 		if o.Work == nil {
 			return
 		}
@@ -39,7 +39,7 @@ func (o *Object) Sharing() iter.Seq[*Object] {
 				continue
 			}
 			for _, w := range claim.Work.NamedBy {
-				if w != o && !yield(w) {
+				if w != o && !yield(claim, w) {
 					return
 				}
 			}
@@ -50,20 +50,15 @@ func (o *Object) Sharing() iter.Seq[*Object] {
 // volumesApart says of a workload which of its claims another one mounts on other targets, empty for none. The lock
 // must be held.
 func (o *Object) volumesApart(c *Catalog) string {
-	if o.Work == nil || o.Mover() != nil {
+	if o.IsClaim() || o.Mover() != nil {
 		return ""
 	}
 	on := c.where(o)
 	var parts []string
-	for _, claim := range o.Work.Names {
-		if !claim.shares() {
-			continue
-		}
-		for _, w := range claim.Work.NamedBy {
-			at := c.where(w)
-			if w != o && w.Mover() == nil && on.Len() > 0 && at.Len() > 0 && c.Sets.Both(on, at) == nil {
-				parts = append(parts, claim.Name+", which "+w.title()+" mounts on "+placement.Some(at.List()))
-			}
+	for claim, w := range o.Sharing() {
+		at := c.where(w)
+		if w.Mover() == nil && on.Len() > 0 && at.Len() > 0 && c.Sets.Both(on, at) == nil {
+			parts = append(parts, claim.Name+", which "+w.title()+" mounts on "+placement.Some(at.List()))
 		}
 	}
 	if len(parts) == 0 {

@@ -13,7 +13,7 @@ func (s *step) lead(o *catalog.Object, moved, kept, intended bool) {
 		s.settle(f, false)
 	}
 	s.d.catalog.NotesPlace(o)
-	for w := range o.Sharing() {
+	for _, w := range o.Sharing() {
 		s.d.catalog.NotesPlace(w)
 	}
 	for _, leader := range s.d.catalog.Alone(o, moved) {
