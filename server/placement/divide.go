@@ -133,23 +133,18 @@ func (d *Division) Scales(least, most int64) map[string][2]int64 {
 }
 
 // Least are, by target, how many Pods must be available there, of a budget that keeps n.
-func (d *Division) Least(n int64) map[string]int64 {
-	out := d.Shares(n)
-	for _, weights := range [][]Weight{d.Is, d.Was} {
-		for _, w := range weights {
-			out[w.Target] = max(out[w.Target], 0)
-		}
-	}
-	return out
-}
+func (d *Division) Least(n int64) map[string]int64 { return d.sharesFrom(n, 0) }
 
 // Unavailables are, by target, how many Pods may be unavailable there at a time, of a budget that lets n be. None is
 // 0 where n is not: nodes of a target with no budget at all could never be drained.
-func (d *Division) Unavailables(n int64) map[string]int64 {
+func (d *Division) Unavailables(n int64) map[string]int64 { return d.sharesFrom(n, min(1, max(0, n))) }
+
+// sharesFrom are the shares of n of all targets. None is less than floor.
+func (d *Division) sharesFrom(n, floor int64) map[string]int64 {
 	out := d.Shares(n)
 	for _, weights := range [][]Weight{d.Is, d.Was} {
 		for _, w := range weights {
-			out[w.Target] = max(out[w.Target], min(1, max(0, n)))
+			out[w.Target] = max(out[w.Target], floor)
 		}
 	}
 	return out
