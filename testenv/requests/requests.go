@@ -135,8 +135,7 @@ func (r *Result) answered(way int, began time.Time) {
 		if r.Answered != nil {
 			r.Answered()
 		}
-	}
-	if !r.last.IsZero() {
+	} else {
 		r.Gap = max(r.Gap, now.Sub(r.last))
 	}
 	r.last = now

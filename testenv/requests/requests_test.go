@@ -68,24 +68,20 @@ func TestRequestsAreLostWhenNoWayAnswers(t *testing.T) {
 
 // What is asked before an application has answered at all is not lost. What is asked after that is.
 func TestTheFirstAnswerIsAwaited(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
 	var asked atomic.Int64
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		if n := asked.Add(1); n <= 5 || n > 15 {
+		n := asked.Add(1)
+		if n <= 5 || n > 15 {
 			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		if n == 40 {
+			cancel()
 		}
 	}))
 	defer s.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	done := make(chan *Result)
-	go func() {
-		done <- Run(ctx, Config{Name: "test", Ways: []Way{{URL: s.URL}}, Rate: 200, Timeout: 10 * time.Second})
-	}()
-	for asked.Load() < 40 {
-		time.Sleep(time.Millisecond)
-	}
-	cancel()
-	r := <-done
+	r := Run(ctx, Config{Name: "test", Ways: []Way{{URL: s.URL}}, Rate: 200, Timeout: 10 * time.Second})
 	if r.Early < 5 || r.By[0] != 10 || r.Lost == 0 || r.Early+r.By[0]+r.Lost != r.Sent {
 		t.Errorf("%d sent, %d early, %d answered, %d lost", r.Sent, r.Early, r.By[0], r.Lost)
 	}
