@@ -47,7 +47,7 @@ func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 	defer context.AfterFunc(ctx, func() { reset(caller) })() // whatever is still waited for below
 	late := time.AfterFunc(callTime, cancel)
 	defer late.Stop()
-	give, why := s.admit(ctx, e.of, caller)
+	from, give, why := s.admit(ctx, e.of, caller)
 	if why != "" {
 		s.Metrics.refuse(why)
 		reset(caller)
@@ -55,21 +55,25 @@ func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 	}
 	give = sync.OnceFunc(give)
 	defer give()
-	conn, err := s.connect(ctx, e, port)
-	if moves(err) && late.Stop() {
+	is := wish{e, port, from}
+	conn, err := s.connect(ctx, is)
+	if exchange.IsMoving(err) && late.Stop() {
 		late.Reset(holdTime)
 		give()
-		conn, err = s.hold(ctx, e, port, err)
+		conn, err = s.hold(ctx, is, err)
 	}
 	if err == nil && !late.Stop() {
 		conn.Close()
 		err = context.DeadlineExceeded
 	}
 	if err != nil {
-		s.Metrics.refuse(refusedNowhere)
-		if e.silence.over(time.Now()) {
-			s.Log.Info("a Service answers at no other site; its callers are reset", "space", e.of.key.Space,
-				"namespace", e.of.key.Namespace, "service", e.of.key.Name, "err", err)
+		reason, quiet, what := refusedNowhere, &e.silence, "a Service answers at no other site; its callers are reset"
+		if exchange.IsDenied(err) {
+			reason, quiet, what = refusedPolicy, &e.denials, "NetworkPolicies elsewhere keep callers of a Service out"
+		}
+		s.Metrics.refuse(reason)
+		if quiet.over(time.Now()) {
+			s.Log.Info(what, "space", e.of.key.Space, "namespace", e.of.key.Namespace, "service", e.of.key.Name, "err", err)
 		}
 		reset(caller)
 		return
@@ -96,15 +100,22 @@ func (s *silence) over(now time.Time) bool {
 	return true
 }
 
+// wish is a connection that a Pod wants to a port of a Service. From is what other sites are told of the Pod.
+type wish struct {
+	*entry
+	port uint16
+	from string
+}
+
 // connect connects to a port of a Service: at another site, or here, where no other one answers and a Pod has become
 // ready since kube-proxy sent the caller to this machine.
-func (s *Services) connect(ctx context.Context, e *entry, port uint16) (io.ReadWriteCloser, error) {
-	conn, err := s.call(ctx, e.of, port)
+func (s *Services) connect(ctx context.Context, e wish) (io.ReadWriteCloser, error) {
+	conn, err := s.call(ctx, e.of, e.port, e.from)
 	if err == nil || s.Here == nil || s.Idle(e.of.at.namespace, e.of.at.service) {
 		return conn, err
 	}
-	r := exchange.ToService(e.of.key.Space, e.of.key.Namespace, e.of.key.Name, port)
-	r.SpaceUID, r.UID = e.of.spaceUID, e.of.uid
+	r := exchange.ToService(e.of.key.Space, e.of.key.Namespace, e.of.key.Name, e.port)
+	r.SpaceUID, r.UID, r.Caller = e.of.spaceUID, e.of.uid, e.from
 	resp, failed := s.Here(ctx, r)
 	if failed != nil {
 		return nil, err
@@ -116,53 +127,57 @@ func (s *Services) connect(ctx context.Context, e *entry, port uint16) (io.ReadW
 	return here, nil
 }
 
-// call has the parent connect to a port of a Service, at another site.
-func (s *Services) call(ctx context.Context, of callee, port uint16) (io.ReadWriteCloser, error) {
+// call has the parent connect a Pod to a port of a Service, at another site.
+func (s *Services) call(ctx context.Context, of callee, port uint16, from string) (io.ReadWriteCloser, error) {
 	return upward.Call(ctx, s.up, of.key.Space, "", upward.ServiceCall{
-		Namespace: of.key.Namespace, Service: of.key.Name, UID: of.origin, Port: port})
+		Namespace: of.key.Namespace, Service: of.key.Name, UID: of.origin, Port: port, Caller: from})
 }
 
-// admit takes a seat for a caller, and returns what gives it back, or says why there is none. A Pod of the space that
-// is known here needs a seat alone. About every other caller the cluster is asked, and one of whom that knows nothing
-// is waited for. Both take one of few places and no seat: whoever reaches a port of this machine holds up nobody who
-// is known.
-func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (give func(), refused string) {
-	from, err := netip.ParseAddrPort(caller.RemoteAddr().String())
+// admit takes a seat for a caller, and returns what gives it back and what other sites are told of the caller, or says
+// why there is no seat. A Pod of the space that is known here needs a seat alone. About every other caller the cluster
+// is asked, and one of whom that knows nothing is waited for. Both take one of few places and no seat: whoever reaches
+// a port of this machine holds up nobody who is known.
+func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (from string, give func(), refused string) {
+	addr, err := netip.ParseAddrPort(caller.RemoteAddr().String())
 	if err != nil {
-		return nil, refusedCaller
+		return "", nil, refusedCaller
 	}
-	at := from.Addr().Unmap()
-	if !s.knows(of, at.String()) {
-		if refused := s.meet(ctx, of, at); refused != "" {
-			return nil, refused
+	at := addr.Addr().Unmap()
+	from, known := s.knows(of, at.String())
+	if !known {
+		if from, refused = s.meet(ctx, of, at); refused != "" {
+			return "", nil, refused
 		}
 	}
 	if give = s.seats.take(of.key.Space); give == nil {
-		return nil, refusedLimit
+		return "", nil, refusedLimit
 	}
-	return give, ""
+	return from, give, ""
 }
 
-// meet finds out whether a caller that is not known is a Pod of the space whose Service is called, and says why it is
-// refused.
-func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (refused string) {
+// meet finds out whether a caller that is not known is a Pod of the space whose Service is called, and what other sites
+// are told of it, or says why it is refused.
+func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (from, refused string) {
 	done, refused := s.looks.begin(of.key.Space, at)
 	is := nobodys
 	if refused == "" {
 		var err error
-		is, err = s.whose(ctx, of, at)
+		is, from, err = s.whose(ctx, of, at)
 		if done(is); err != nil {
 			s.Log.Debug("cannot find out who calls a Service", "caller", at, "err", err)
-			return refusedUnknown
+			return "", refusedUnknown
 		}
 	} else if refused != refusedNobody {
-		return refused
+		return "", refused
 	}
 	switch is {
 	case ours:
-		return ""
+		return from, ""
 	case nobodys:
-		refused = s.newcomers.wait(ctx, of.key.Space, func() bool { return s.knows(of, at.String()) })
+		refused = s.newcomers.wait(ctx, of.key.Space, func() (known bool) {
+			from, known = s.knows(of, at.String())
+			return known
+		})
 	default:
 		refused = refusedCaller
 	}
@@ -170,34 +185,39 @@ func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (refused 
 		s.Log.Debug("whoever calls a Service is no pod of its space", "caller", at, "space", of.key.Space,
 			"namespace", of.key.Namespace, "service", of.key.Name)
 	}
-	return refused
+	return from, refused
 }
 
-// whose asks the cluster whether an address is that of a Pod of the space whose Service is called.
-func (s *Services) whose(ctx context.Context, of callee, at netip.Addr) (is who, err error) {
-	found := map[string]bool{}
+// whose asks the cluster whether an address is that of a Pod of the space whose Service is called. From is what other
+// sites are told of one that is ours.
+func (s *Services) whose(ctx context.Context, of callee, at netip.Addr) (is who, from string, err error) {
+	found := map[string][]resident{}
 	_, err = s.client.List(ctx, target.Listing{Resource: pods, FieldSelector: "status.podIP=" + at.String()},
 		func(o *target.Object) error {
-			if addressOf(o) != "" {
-				found[o.Metadata.Namespace] = true
+			if is := residentOf(o); is.address != "" {
+				found[o.Metadata.Namespace] = append(found[o.Metadata.Namespace], is)
 			}
 			return nil
 		})
 	if err != nil {
-		return unasked, err
+		return unasked, "", err
 	}
 	is = nobodys
-	for namespace := range found {
+	var among candidates
+	for namespace, all := range found {
 		live, err := s.client.Get(ctx, namespaces, "", namespace, false)
 		if err != nil {
-			return unasked, err
+			return unasked, "", err
 		}
 		if !live.IsOf(of.key.Space, of.spaceUID) {
-			return theirs, nil
+			return theirs, "", nil
 		}
 		is = ours
+		for _, pod := range all {
+			among.add(homeOf(live), pod)
+		}
 	}
-	return is, nil
+	return is, among.caller(), nil
 }
 
 // reset ends a connection so that its other side knows at once that nothing answered.

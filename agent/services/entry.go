@@ -28,8 +28,8 @@ type entry struct {
 	ctx    context.Context
 	open   sync.WaitGroup
 	held   held
-	// silence is about why it answers nowhere.
-	silence silence
+	// silence is about why it answers nowhere, denials about callers whom policies keep out.
+	silence, denials silence
 }
 
 // callee is a Service as its callers and the parent know it.

@@ -32,12 +32,6 @@ type held struct {
 	asked chan struct{} // closed when the one that asks has an answer; nil while nobody asks
 }
 
-// moves reports whether a refusal says that what answers is on its way.
-func moves(err error) bool {
-	var f *exchange.Fault
-	return errors.As(err, &f) && f.Reason == exchange.Moving
-}
-
 // turn returns what ends the turn of the caller, which asks for all, or else what to wait for.
 func (h *held) turn() (end func(), asked <-chan struct{}) {
 	h.mu.Lock()
@@ -57,7 +51,7 @@ func (h *held) turn() (end func(), asked <-chan struct{}) {
 
 // hold has a caller without a seat wait until something answers for its Service, or ctx ends. The connection has a seat
 // until it is closed. refused is why nobody answered before.
-func (s *Services) hold(ctx context.Context, e *entry, port uint16, refused error) (io.ReadWriteCloser, error) {
+func (s *Services) hold(ctx context.Context, e wish, refused error) (io.ReadWriteCloser, error) {
 	leave := s.held.take(e.of.key.Space)
 	if leave == nil {
 		return nil, refused
@@ -67,7 +61,7 @@ func (s *Services) hold(ctx context.Context, e *entry, port uint16, refused erro
 	for {
 		end, asked := e.held.turn()
 		if end != nil {
-			conn, err := s.askForAll(ctx, e, port)
+			conn, err := s.askForAll(ctx, e)
 			end()
 			return conn, err
 		}
@@ -76,17 +70,20 @@ func (s *Services) hold(ctx context.Context, e *entry, port uint16, refused erro
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}
-		if conn, err := s.seated(ctx, e, port); err == nil {
-			return conn, nil
+		if conn, err := s.seated(ctx, e); answers(err) {
+			return conn, err
 		}
 	}
 }
 
+// answers reports whether there is something to answer: it has, or its policies keep this caller out.
+func answers(err error) bool { return err == nil || exchange.IsDenied(err) }
+
 // askForAll asks until something answers, or ctx ends. What else is said meanwhile may be that the center starts anew.
-func (s *Services) askForAll(ctx context.Context, e *entry, port uint16) (io.ReadWriteCloser, error) {
+func (s *Services) askForAll(ctx context.Context, e wish) (io.ReadWriteCloser, error) {
 	for ondemand.Pause(ctx, holdEvery) {
-		if conn, err := s.seated(ctx, e, port); err == nil {
-			return conn, nil
+		if conn, err := s.seated(ctx, e); answers(err) {
+			return conn, err
 		}
 	}
 	return nil, context.Cause(ctx)
@@ -96,7 +93,7 @@ func (s *Services) askForAll(ctx context.Context, e *entry, port uint16) (io.Rea
 var errNoSeat = errors.New("too many connections of this site lead to Services elsewhere")
 
 // seated connects within the time that a caller without a hold has, and takes a seat for that.
-func (s *Services) seated(ctx context.Context, e *entry, port uint16) (io.ReadWriteCloser, error) {
+func (s *Services) seated(ctx context.Context, e wish) (io.ReadWriteCloser, error) {
 	give := s.seats.take(e.of.key.Space)
 	if give == nil {
 		return nil, errNoSeat
@@ -104,7 +101,7 @@ func (s *Services) seated(ctx context.Context, e *entry, port uint16) (io.ReadWr
 	ctx, cancel := context.WithCancel(ctx)
 	end := sync.OnceFunc(func() { cancel(); give() }) // who closes a connection may do so twice
 	late := time.AfterFunc(callTime, cancel)
-	conn, err := s.connect(ctx, e, port)
+	conn, err := s.connect(ctx, e)
 	if err == nil && !late.Stop() {
 		conn.Close()
 		err = context.DeadlineExceeded

@@ -14,9 +14,18 @@ import (
 )
 
 func (p *parent) set(moves bool) {
+	if moves {
+		p.refuse(exchange.Moving)
+	} else {
+		p.refuse("")
+	}
+}
+
+// refuse has nobody answer, for a reason; none has it answer.
+func (p *parent) refuse(reason string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.moves = moves
+	p.fault = reason
 }
 
 // waiting is how many callers wait.

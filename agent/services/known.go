@@ -2,8 +2,12 @@ package services
 
 import (
 	"encoding/json"
+	"maps"
+	"net/netip"
+	"strings"
 
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/tunnel/exchange"
 )
 
 // What the site's cluster has of Pods and of the Namespaces of spaces, as far as callers are judged by it.
@@ -11,11 +15,72 @@ import (
 // owner is whose a Namespace is.
 type owner struct{ space, uid string }
 
-// pod is a Pod with an address of its own that has not ended.
+// pod names a Pod.
 type pod struct{ namespace, name string }
 
 func ownerOf(o *target.Object) owner {
 	return owner{o.OriginSpace(), o.Metadata.Annotations[target.AnnotationSpaceUID]}
+}
+
+// home is a Namespace that Pods call from.
+type home struct {
+	owner
+	name   string // in the space
+	labels map[string]string
+}
+
+func homeOf(o *target.Object) home {
+	is := home{owner: ownerOf(o), labels: maps.Clone(o.Metadata.Labels)}
+	is.name, _ = o.Mapping().Here(o.Metadata.Name)
+	maps.DeleteFunc(is.labels, func(key, _ string) bool { return strings.HasPrefix(key, target.KeyPrefix) })
+	if is.labels[target.LabelNamespaceName] != "" {
+		is.labels[target.LabelNamespaceName] = is.name
+	}
+	return is
+}
+
+// resident is a Pod with an address of its own that has not ended.
+type resident struct {
+	address string
+	labels  map[string]string
+	leaving bool // it is being deleted
+}
+
+func residentOf(o *target.Object) resident {
+	return resident{addressOf(o), o.Metadata.Labels, o.Metadata.DeletionTimestamp != ""}
+}
+
+// callerOf is what other sites are told of a Pod that calls.
+func callerOf(at home, is resident) string {
+	address, err := netip.ParseAddr(is.address)
+	if err != nil {
+		return ""
+	}
+	return exchange.Caller{Namespace: at.name, NamespaceLabels: at.labels, Labels: is.labels, Address: address}.Encode()
+}
+
+// candidates are the Pods that have the address of a caller: it may pass to a new one before the old one has gone.
+type candidates struct {
+	staying, leaving []string
+}
+
+func (c *candidates) add(at home, is resident) {
+	if is.leaving {
+		c.leaving = append(c.leaving, callerOf(at, is))
+	} else {
+		c.staying = append(c.staying, callerOf(at, is))
+	}
+}
+
+// caller is what other sites are told of the one that calls, empty where it cannot be told which one that is.
+func (c *candidates) caller() string {
+	switch {
+	case len(c.staying) == 1:
+		return c.staying[0]
+	case len(c.staying) == 0 && len(c.leaving) == 1:
+		return c.leaving[0]
+	}
+	return ""
 }
 
 // addressOf is the address of a Pod, empty where it has none of its own, or has ended.
@@ -32,9 +97,9 @@ func addressOf(o *target.Object) string {
 func (s *Services) allNamespaces(found []*target.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.owners)
+	clear(s.homes)
 	for _, o := range found {
-		s.owners[o.Metadata.Name] = ownerOf(o)
+		s.homes[o.Metadata.Name] = homeOf(o)
 	}
 	s.newcomers.tell()
 }
@@ -42,8 +107,8 @@ func (s *Services) allNamespaces(found []*target.Object) {
 func (s *Services) oneNamespace(kind target.EventType, o *target.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.owners[o.Metadata.Name] = ownerOf(o); kind == target.Deleted {
-		delete(s.owners, o.Metadata.Name)
+	if s.homes[o.Metadata.Name] = homeOf(o); kind == target.Deleted {
+		delete(s.homes, o.Metadata.Name)
 	}
 	s.newcomers.tell()
 }
@@ -58,7 +123,7 @@ func (s *Services) forgetPods() { s.allPods(nil) }
 func (s *Services) allPods(found []*target.Object) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	clear(s.addresses)
+	clear(s.residents)
 	clear(s.pods)
 	for _, o := range found {
 		s.podLocked(target.Added, o)
@@ -74,32 +139,36 @@ func (s *Services) onePod(kind target.EventType, o *target.Object) {
 // podLocked takes over a Pod. An address may pass to a new Pod before the old one is known to have gone. s.mu must
 // be held.
 func (s *Services) podLocked(kind target.EventType, o *target.Object) {
-	p, at := pod{o.Metadata.Namespace, o.Metadata.Name}, addressOf(o)
-	if was := s.addresses[p]; was != "" && (was != at || kind == target.Deleted) {
-		delete(s.addresses, p)
+	p, is := pod{o.Metadata.Namespace, o.Metadata.Name}, residentOf(o)
+	if was := s.residents[p].address; was != "" && (was != is.address || kind == target.Deleted) {
+		delete(s.residents, p)
 		if delete(s.pods[was], p); len(s.pods[was]) == 0 {
 			delete(s.pods, was)
 		}
 	}
-	if at == "" || kind == target.Deleted {
+	if is.address == "" || kind == target.Deleted {
 		return
 	}
-	s.addresses[p] = at
-	if s.pods[at] == nil {
-		s.pods[at] = map[pod]struct{}{}
+	s.residents[p] = is
+	if s.pods[is.address] == nil {
+		s.pods[is.address] = map[pod]struct{}{}
 	}
-	s.pods[at][p] = struct{}{}
+	s.pods[is.address][p] = struct{}{}
 	s.newcomers.tell()
 }
 
-// knows reports whether an address is known to be that of Pods of a space alone.
-func (s *Services) knows(of callee, at string) bool {
+// knows reports whether an address is known to be that of Pods of a space alone, and what other sites are told of the
+// one that calls from it.
+func (s *Services) knows(of callee, at string) (caller string, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	var among candidates
 	for p := range s.pods[at] {
-		if s.owners[p.namespace] != (owner{of.key.Space, of.spaceUID}) {
-			return false
+		from := s.homes[p.namespace]
+		if from.owner != (owner{of.key.Space, of.spaceUID}) {
+			return "", false
 		}
+		among.add(from, s.residents[p])
 	}
-	return len(s.pods[at]) > 0
+	return among.caller(), len(s.pods[at]) > 0
 }

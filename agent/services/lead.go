@@ -7,6 +7,7 @@ import (
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/ondemand"
 )
 
@@ -144,7 +145,8 @@ func (s *Services) lead(e *entry, n name, l *lead) {
 	s.mu.Unlock()
 }
 
-// answersElsewhere reports whether another site answers for a Service, at any of its ports, or will: it moves.
+// answersElsewhere reports whether another site answers for a Service, at any of its ports, or will: it moves. The
+// agent asks for no Pod, so NetworkPolicies there may keep it out of one that is ready.
 func (s *Services) answersElsewhere(e *entry, n name) bool {
 	s.mu.Lock()
 	is, err := specOf(s.known[n])
@@ -155,11 +157,11 @@ func (s *Services) answersElsewhere(e *entry, n name) bool {
 	ctx, cancel := context.WithTimeout(e.ctx, callTime)
 	defer cancel()
 	for port := range is.tcp() {
-		conn, err := s.call(ctx, e.of, port)
+		conn, err := s.call(ctx, e.of, port, "")
 		if err == nil {
 			conn.Close()
 		}
-		if err == nil || moves(err) {
+		if answers(err) || exchange.IsMoving(err) {
 			return true
 		}
 	}

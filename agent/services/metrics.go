@@ -21,7 +21,8 @@ func NewMetrics() *Metrics {
 			Help: "Connections of pods of this site that another site has answered."}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "skerry_services_refused_total",
 			Help: "Connections to Services of other sites that were reset, by reason: caller (no pod of the space), unknown " +
-				"(the cluster did not say who calls), nowhere (no site answers) or limit."}, []string{"reason"}),
+				"(the cluster did not say who calls), nowhere (no site answers), policy (NetworkPolicies " +
+				"of the Service's site) or limit."}, []string{"reason"}),
 	}
 }
 
@@ -46,6 +47,7 @@ const (
 	refusedCaller  = "caller"
 	refusedUnknown = "unknown"
 	refusedNowhere = "nowhere"
+	refusedPolicy  = "policy"
 	refusedLimit   = "limit"
 )
 

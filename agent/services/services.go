@@ -60,10 +60,10 @@ type Services struct {
 	entries map[name]*entry
 	leads   map[name]*lead
 	leading sync.WaitGroup // with mu held while there are entries
-	// owners are whose Namespaces are, by name; pods are the Pods that have an address, addresses the reverse.
-	owners    map[string]owner
+	// homes are the Namespaces of spaces, by name; residents are the Pods that have an address, pods those at each.
+	homes     map[string]home
 	pods      map[string]map[pod]struct{}
-	addresses map[pod]string
+	residents map[pod]resident
 
 	// Of the loop of Run alone.
 	ports *ports
@@ -80,8 +80,8 @@ func New(c Config) *Services {
 		held:  seats{most: mostHeld, mostOfSpace: mostHeldOfSpace}, looks: newLooks(), newcomers: newNewcomers(),
 		needed: make(chan struct{}), woken: make(chan struct{}, 1),
 		known: map[name]*target.Object{}, slices: map[name]map[string]bool{}, dirty: map[name]struct{}{},
-		entries: map[name]*entry{}, leads: map[name]*lead{}, owners: map[string]owner{}, pods: map[string]map[pod]struct{}{},
-		addresses: map[pod]string{}}
+		entries: map[name]*entry{}, leads: map[name]*lead{}, homes: map[string]home{}, pods: map[string]map[pod]struct{}{},
+		residents: map[pod]resident{}}
 }
 
 // Need has the site look after Services: one that reaches its space was applied. A site without one watches

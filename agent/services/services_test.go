@@ -30,7 +30,7 @@ func TestANameLeadsToAnotherSite(t *testing.T) {
 			t.Errorf("%.20q, %v", got, err)
 		}
 		s.up.mu.Lock()
-		want := upward.ServiceCall{Namespace: "app", Service: "web", UID: "o-web", Port: port}
+		want := upward.ServiceCall{Namespace: "app", Service: "web", UID: "o-web", Port: port, Caller: s.up.calls[0].Caller}
 		if !slices.Contains(s.up.calls, want) {
 			t.Errorf("called %v", s.up.calls)
 		}

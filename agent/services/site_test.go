@@ -50,7 +50,7 @@ type parent struct {
 	mu    sync.Mutex
 	calls []upward.ServiceCall
 	cut   bool
-	moves bool   // nobody answers, since that moves
+	fault string // nobody answers, for this reason
 	echo  string // of the Pod that answers
 	child tunnel.Conn
 	deaf  tunnel.Conn // nil, or whose streams nobody hears
@@ -83,10 +83,10 @@ func (p *parent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	p.mu.Lock()
 	p.calls = append(p.calls, call)
-	moves := p.moves
+	fault := p.fault
 	p.mu.Unlock()
-	if moves {
-		upward.WriteFault(w, &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: exchange.Moving, Message: "it moves"})
+	if fault != "" {
+		upward.WriteFault(w, &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: fault, Message: "it says " + fault})
 		return
 	}
 	here, err := (&net.Dialer{}).DialContext(r.Context(), "tcp", p.echo)

@@ -16,8 +16,14 @@ type found struct {
 }
 
 type finding struct {
-	at       time.Time
+	at time.Time
+	serving
+}
+
+// serving is what answers for a port of a Service, and the policies of its namespace.
+type serving struct {
 	backends []backend
+	policies policies
 }
 
 const (
@@ -27,22 +33,20 @@ const (
 	mostFound = 1024
 )
 
-// get returns the Pods of a Service, nil where they are not known.
-func (f *found) get(k asked) []backend {
+// get returns what is known of a Service.
+func (f *found) get(k asked) (serving, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if is, known := f.was[k]; known && time.Since(is.at) < foundTime {
-		return is.backends
-	}
-	return nil
+	is, known := f.was[k]
+	return is.serving, known && time.Since(is.at) < foundTime
 }
 
-// put notes them.
-func (f *found) put(k asked, backends []backend) {
+// put notes it.
+func (f *found) put(k asked, is serving) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.was == nil || len(f.was) >= mostFound {
 		f.was = map[asked]finding{}
 	}
-	f.was[k] = finding{time.Now(), backends}
+	f.was[k] = finding{time.Now(), is}
 }

@@ -44,52 +44,55 @@ func (s *Site) serve(
 	namespace string,
 ) (*http.Response, error) {
 	k := asked{r.Space, r.SpaceUID, r.Namespace, r.Pod, r.UID, r.Query.Get(exchange.OptionPort)}
-	if backends := s.found.get(k); backends != nil {
-		if resp, err := s.any(ctx, c, r, namespace, backends); err == nil || ctx.Err() != nil {
+	if is, known := s.found.get(k); known && len(is.backends) > 0 {
+		resp, err := s.any(ctx, c, r, namespace, is)
+		if err == nil || ctx.Err() != nil || exchange.IsDenied(err) {
 			return resp, err
 		}
 	}
 	if s.Idle != nil && s.Idle(namespace, r.Pod) {
 		return nil, unserved(r, noneReady)
 	}
-	backends, err := s.resolve(ctx, c, r, namespace)
+	is, err := s.resolve(ctx, c, r, namespace)
 	if err != nil {
 		return nil, err
 	}
-	s.found.put(k, backends)
-	return s.any(ctx, c, r, namespace, backends)
+	s.found.put(k, is)
+	return s.any(ctx, c, r, namespace, is)
 }
 
-// resolve finds the ready Pods of a Service.
+// resolve finds the ready Pods of a Service, and the policies of its namespace.
 func (s *Site) resolve(
 	ctx context.Context,
 	c *target.Client,
 	r *exchange.Request,
 	namespace string,
-) ([]backend, error) {
+) (is serving, err error) {
 	if err := ofSpace(ctx, c, r, namespace); err != nil {
-		return nil, err
+		return serving{}, err
 	}
 	live, err := c.Get(ctx, resourceOf(r), namespace, r.Pod, false)
 	switch {
 	case apierrors.IsNotFound(err), err == nil && live.Metadata.UID != r.UID:
-		return nil, missing(r)
+		return serving{}, missing(r)
 	case err != nil:
-		return nil, unreachable(err)
+		return serving{}, unreachable(err)
 	}
 	var spec serviceSpec
 	if err := json.Unmarshal(live.Spec, &spec); err != nil {
-		return nil, unreachable(fmt.Errorf("service %s cannot be read: %w", r.Pod, err))
+		return serving{}, unreachable(fmt.Errorf("service %s cannot be read: %w", r.Pod, err))
 	}
 	name, known := spec.portName(r.Query.Get(exchange.OptionPort))
 	if !known || len(spec.Selector) == 0 {
-		return nil, unserved(r, "it has no such TCP port, or no selector")
+		return serving{}, unserved(r, "it has no such TCP port, or no selector")
 	}
-	backends, err := backendsOf(ctx, c, live, name)
+	if is.backends, err = backendsOf(ctx, c, live, name); err == nil {
+		is.policies, err = policiesOf(ctx, c, namespace)
+	}
 	if err != nil {
-		return nil, unreachable(err)
+		return serving{}, unreachable(err)
 	}
-	return backends, nil
+	return is, nil
 }
 
 // any connects to one of some Pods.
@@ -98,20 +101,26 @@ func (s *Site) any(
 	c *target.Client,
 	r *exchange.Request,
 	namespace string,
-	backends []backend,
+	is serving,
 ) (*http.Response, error) {
-	backends = slices.Clone(backends)
+	backends := slices.Clone(is.backends)
 	rand.Shuffle(len(backends), func(i, j int) { backends[i], backends[j] = backends[j], backends[i] })
 	why := noneReady
+	var denied error
 	for _, b := range backends[:min(len(backends), mostTried)] {
-		resp, err := s.call(ctx, c, r, namespace, b)
-		if err == nil {
+		resp, err := s.call(ctx, c, r, namespace, b, is.policies)
+		switch {
+		case err == nil:
 			return resp, nil
-		}
-		if ctx.Err() != nil {
+		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
+		case exchange.IsDenied(err):
+			denied = err
 		}
 		why = err.Error()
+	}
+	if denied != nil {
+		return nil, denied
 	}
 	return nil, unserved(r, why)
 }
@@ -195,6 +204,7 @@ func (s *Site) call(
 	r *exchange.Request,
 	namespace string,
 	b backend,
+	all policies,
 ) (*http.Response, error) {
 	of := *r
 	of.Pod, of.UID, of.Resource = b.pod, b.uid, ""
@@ -206,6 +216,9 @@ func (s *Site) call(
 		return nil, err
 	}
 	live, err := s.callablePod(ctx, c, &of, namespace, b)
+	if err == nil {
+		err = s.admit(&of, all, live, b.port)
+	}
 	switch {
 	case err != nil && conn != nil:
 		conn.Close()

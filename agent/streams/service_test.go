@@ -189,12 +189,12 @@ func TestServeRemembersForAMoment(t *testing.T) {
 		t.Errorf("looked at the Service %d times", n)
 	}
 	k := asked{"shop", "s-shop", "web", "web", "u-web", "80"}
-	h.Backend.(*Site).found.put(k, []backend{{"127.0.0.1", "app-1", "u-gone", s.port}})
+	h.Backend.(*Site).found.put(k, serving{backends: []backend{{"127.0.0.1", "app-1", "u-gone", s.port}}})
 	if !connected() {
 		t.Error("what was found a moment ago has gone, and the Service is not looked at again")
 	}
 	for i := range 2 * mostFound {
-		h.Backend.(*Site).found.put(asked{port: strconv.Itoa(i)}, nil)
+		h.Backend.(*Site).found.put(asked{port: strconv.Itoa(i)}, serving{})
 	}
 	if n := len(h.Backend.(*Site).found.was); n > mostFound {
 		t.Errorf("%d are kept", n)

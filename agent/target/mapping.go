@@ -121,8 +121,8 @@ func (m Mapping) BodyThere(k store.Key, body []byte) ([]byte, error) {
 	}
 	if k.Class() == store.ClassNamespace {
 		metadata["name"] = m.There(k.Name)
-		if labels, _ := metadata["labels"].(map[string]any); labels[labelNamespaceName] != nil {
-			labels[labelNamespaceName] = m.There(k.Name)
+		if labels, _ := metadata["labels"].(map[string]any); labels[LabelNamespaceName] != nil {
+			labels[LabelNamespaceName] = m.There(k.Name)
 		}
 	}
 	annotations, _ := metadata["annotations"].(map[string]any)

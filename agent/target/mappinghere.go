@@ -23,7 +23,7 @@ func (m Mapping) ObjectHere(k store.Key, o map[string]any) {
 	if k.Class() == store.ClassNamespace {
 		put(metadata, "name")
 		labels, _ := metadata["labels"].(map[string]any)
-		put(labels, labelNamespaceName)
+		put(labels, LabelNamespaceName)
 	}
 	if k.Resource == "events" {
 		for _, field := range []string{"involvedObject", "regarding", "related"} {

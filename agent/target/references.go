@@ -2,8 +2,8 @@ package target
 
 import "strings"
 
-// labelNamespaceName is the label by which every Namespace can be selected by its name.
-const labelNamespaceName = "kubernetes.io/metadata.name"
+// LabelNamespaceName is the label by which every Namespace can be selected by its name.
+const LabelNamespaceName = "kubernetes.io/metadata.name"
 
 // reference is a place where an object of Kubernetes names namespaces: fields with dots between
 // them, "*" for every element of a list.
@@ -101,9 +101,9 @@ func named(v any, to func(string) string) any {
 
 // selector changes the names of namespaces in a selector of Namespaces.
 func selector(v any, to func(string) string) any {
-	edit(v, []string{"matchLabels", labelNamespaceName}, func(v any) any { return named(v, to) })
+	edit(v, []string{"matchLabels", LabelNamespaceName}, func(v any) any { return named(v, to) })
 	return edit(v, []string{"matchExpressions", "*"}, func(v any) any {
-		if m, ok := v.(map[string]any); ok && m["key"] == labelNamespaceName {
+		if m, ok := v.(map[string]any); ok && m["key"] == LabelNamespaceName {
 			edit(m, []string{"values", "*"}, func(v any) any { return named(v, to) })
 		}
 		return v

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -170,12 +171,15 @@ func (c *tier) Delivered(k store.Key, origin string) string {
 	return ""
 }
 
-// newSite makes a site below a center. Its Pod of the Service is ready when it is given an address.
+// newSite makes a site below a center. Its Pod of the Service is ready when it is given an address. A NetworkPolicy lets
+// the caller of dial in, and nobody else: so each call shows that all tiers pass on who calls.
 func newSite(t *testing.T, name string, parent *tier) *tier {
 	c := &tier{name: name, parent: parent, log: parent.log, api: targettest.New(t)}
 	c.api.Put("v1", "Namespace", "", "app", namespaceOf(parent))
 	c.api.Put("v1", "Service", "app", service, m{"metadata": m{"uid": c.uid()},
 		"spec": m{"selector": m{"app": "web"}, "ports": []any{m{"name": "http", "port": 80}}}})
+	c.api.Put("networking.k8s.io/v1", "NetworkPolicy", "app", "callers", m{"spec": m{"podSelector": m{}, "ingress": []any{
+		m{"from": []any{m{"namespaceSelector": m{}, "podSelector": m{"matchLabels": m{"app": "front"}}}}}}}})
 	clients := target.NewClients(target.Cluster(c.api.Config()))
 	t.Cleanup(clients.CloseIdle)
 	c.join(t, agentstreams.New(agentstreams.Config{Pods: c, Log: slog.New(slog.DiscardHandler), Backend: &agentstreams.Site{
@@ -237,7 +241,10 @@ func (c *tier) dial(t *testing.T) (io.ReadWriteCloser, error) {
 func (c *tier) dialAs(t *testing.T, space, uid string) (io.ReadWriteCloser, error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	late := time.AfterFunc(3*time.Second, cancel)
-	conn, err := upward.Call(ctx, c.call, space, "", upward.ServiceCall{Namespace: "app", Service: service, UID: uid, Port: 80})
+	caller := exchange.Caller{Namespace: "app", Labels: map[string]string{"app": "front"},
+		Address: netip.MustParseAddr("10.42.0.5")}
+	conn, err := upward.Call(ctx, c.call, space, "", upward.ServiceCall{Namespace: "app", Service: service, UID: uid, Port: 80,
+		Caller: caller.Encode()})
 	if err == nil && !late.Stop() {
 		conn.Close()
 		err = context.DeadlineExceeded

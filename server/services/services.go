@@ -100,7 +100,7 @@ func (s *Services) Answer(ctx context.Context, r *exchange.Request) (*http.Respo
 		return nil, fmt.Errorf("%w: port: %w", exchange.ErrRequest, err)
 	}
 	return s.connect(ctx, "", "", r.Space,
-		upward.ServiceCall{Namespace: r.Namespace, Service: r.Pod, UID: r.Origin, Port: uint16(port)})
+		upward.ServiceCall{Namespace: r.Namespace, Service: r.Pod, UID: r.Origin, Port: uint16(port), Caller: r.Caller})
 }
 
 // mostWords bounds what a refusal says, in bytes: each tier adds what its own targets have said.
@@ -135,7 +135,7 @@ func (s *Services) connect(
 	if resp != nil {
 		return resp, nil
 	}
-	reason := "ServiceUnavailable"
+	code, reason := http.StatusServiceUnavailable, "ServiceUnavailable"
 	why := "no other site has it that may be called (spec.allow.services of its SyncTarget); the Service's annotation " +
 		"skerry.dev/targets says where it is"
 	if len(failed) > 0 {
@@ -145,14 +145,19 @@ func (s *Services) connect(
 		}
 		why = strings.Join(words, "; ")
 	}
-	saysSo := func(f *exchange.Fault) bool { return f.Reason == exchange.Moving }
-	if moving || s.moves.is(k) || slices.ContainsFunc(failed, saysSo) {
+	says := func(reason string) func(*exchange.Fault) bool {
+		return func(f *exchange.Fault) bool { return f.Reason == reason }
+	}
+	switch {
+	case moving || s.moves.is(k) || slices.ContainsFunc(failed, says(exchange.Moving)):
 		reason, why = exchange.Moving, "what answers for it is on its way to another site; "+why
+	case slices.ContainsFunc(failed, says(exchange.Denied)):
+		code, reason = http.StatusForbidden, exchange.Denied
 	}
 	if len(why) > mostWords {
 		why = strings.ToValidUTF8(why[:mostWords], "") + "..."
 	}
-	return nil, &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: reason, After: 1,
+	return nil, &exchange.Fault{Code: code, Reason: reason, After: 1,
 		Message: fmt.Sprintf("Service %s/%s of space %s answers nowhere: %s", call.Namespace, call.Service, space, why)}
 }
 

@@ -31,8 +31,10 @@ type world struct {
 	answer map[string]error         // of a site; nil greets
 	late   map[string]time.Duration // what sites take
 	asked  []string
-	up     upward.Opener // to the parent of a relay
-	moves  bool
+	// callers are those of which each of them has heard.
+	callers []string
+	up      upward.Opener // to the parent of a relay
+	moves   bool
 }
 
 var errBusy = &exchange.Fault{Code: http.StatusTooManyRequests, Message: "busy"}
@@ -51,7 +53,7 @@ func (w *world) serving(target string, k store.Key, uid string) ([]string, strin
 
 func (w *world) Do(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
 	w.mu.Lock()
-	w.asked = append(w.asked, target)
+	w.asked, w.callers = append(w.asked, target), append(w.callers, r.Caller)
 	err, late := w.answer[target], w.late[target]
 	w.mu.Unlock()
 	select {
@@ -147,6 +149,27 @@ func TestACallIsRefused(t *testing.T) {
 	other.Namespace = "../x"
 	if _, err := w.ask(t, other); exchange.FaultOf(err).Code != http.StatusBadRequest {
 		t.Errorf("no name: %v", err)
+	}
+}
+
+// Policies that keep a caller out are told as such where they are the reason. A site that lets it in answers.
+func TestACallThatPoliciesRefuse(t *testing.T) {
+	denied := &exchange.Fault{Code: http.StatusForbidden, Reason: exchange.Denied, Message: "NetworkPolicy guard"}
+	away := &exchange.Fault{Code: http.StatusServiceUnavailable, Message: "away"}
+	c := call
+	c.Caller = `{"namespace":"front","address":"10.42.0.5"}`
+	for name, w := range map[string]*world{
+		exchange.Denied: {at: []string{"oslo", "rome"}, answer: map[string]error{"oslo": denied, "rome": away}},
+		exchange.Moving: {at: []string{"oslo"}, answer: map[string]error{"oslo": denied}, moves: true},
+		"":              {at: []string{"oslo", "rome"}, answer: map[string]error{"oslo": denied}},
+	} {
+		_, err := w.ask(t, c)
+		if name == "" && err != nil || name != "" && exchange.FaultOf(err).Reason != name {
+			t.Errorf("%q: %v", name, err)
+		}
+		if w.callers[0] != c.Caller {
+			t.Errorf("%q: oslo hears of caller %q", name, w.callers[0])
+		}
 	}
 }
 

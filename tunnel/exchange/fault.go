@@ -27,6 +27,24 @@ type Fault struct {
 // another target. Its callers may wait.
 const Moving = "Moving"
 
+// Denied is the reason of a refusal by which NetworkPolicies at the Service's site let no such caller in. A Pod that
+// is ready is there.
+const Denied = "DeniedByNetworkPolicy"
+
+// IsDenied reports whether an error is such a refusal.
+func IsDenied(err error) bool { return reasonOf(err) == Denied }
+
+// IsMoving reports whether an error is a refusal with the reason Moving.
+func IsMoving(err error) bool { return reasonOf(err) == Moving }
+
+func reasonOf(err error) string {
+	var f *Fault
+	if errors.As(err, &f) {
+		return f.Reason
+	}
+	return ""
+}
+
 // Error is the message.
 func (f *Fault) Error() string { return f.Message }
 

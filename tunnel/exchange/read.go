@@ -139,6 +139,8 @@ func (r *Request) take(key string, values []string, upgrade http.Header) (err er
 			g, bad := url.QueryUnescape(v)
 			r.Groups, err = append(r.Groups, g), errors.Join(err, bad)
 		}
+	case headerCaller:
+		r.Caller = value
 	case headerPath:
 		r.Path = strings.Split(value, "/")
 	case headerTimeout:

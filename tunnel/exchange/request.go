@@ -57,6 +57,8 @@ type Request struct {
 	// User and Groups are who asks, for the receiver's audit log alone.
 	User   string
 	Groups []string
+	// Caller goes with Connect to a Service: the Pod that calls, as Caller.Encode has it. Empty says nothing of it.
+	Caller string
 	// Path are the names of the targets to go through below the receiver. With one, a Pod and its UID
 	// are those at the last target, and no tier above has to know it. Without one a relay looks the Pod
 	// up in its own space.
@@ -75,6 +77,7 @@ const (
 	headerPath     = "Skerry-Path"
 	headerTimeout  = "Skerry-Timeout"
 	headerResource = "Skerry-Resource"
+	headerCaller   = "Skerry-Caller"
 )
 
 // ErrRequest is wrapped by every error about a request that breaks the rules of this package.
@@ -121,6 +124,13 @@ func (r *Request) Check() error {
 		return fmt.Errorf("%w: more than %d groups", ErrRequest, maxGroups)
 	case r.Timeout < 0:
 		return fmt.Errorf("%w: a timeout below zero", ErrRequest)
+	case r.Caller != "" && r.Resource != Services:
+		return fmt.Errorf("%w: %s with a caller", ErrRequest, r.Verb)
+	}
+	if r.Caller != "" {
+		if _, err := ReadCaller(r.Caller); err != nil {
+			return err
+		}
 	}
 	for _, s := range append([]string{r.User}, r.Groups...) {
 		if len(s) > maxIdentity {
@@ -186,6 +196,7 @@ func (r *Request) encode() ([]byte, error) {
 	for _, g := range r.Groups {
 		set(headerGroup, url.QueryEscape(g))
 	}
+	set(headerCaller, r.Caller)
 	set(headerPath, strings.Join(r.Path, "/"))
 	if r.Timeout > 0 {
 		set(headerTimeout, strconv.FormatInt(max(1, r.Timeout.Milliseconds()), 10))

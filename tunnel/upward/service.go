@@ -17,8 +17,11 @@ import (
 // askService is the value of headerAsk for a connection to a Service.
 const askService = "service"
 
-// headerService names the Service: NAMESPACE/NAME/UID/PORT.
-const headerService = "Skerry-Service"
+// headerService names the Service: NAMESPACE/NAME/UID/PORT. headerCaller says which Pod calls.
+const (
+	headerService = "Skerry-Service"
+	headerCaller  = "Skerry-Caller"
+)
 
 // ServiceCall asks for a connection to a port of a Service of a space, at whatever site answers.
 type ServiceCall struct {
@@ -26,6 +29,8 @@ type ServiceCall struct {
 	Namespace, Service, UID string
 	// Port is one of the Service's own.
 	Port uint16
+	// Caller is the Pod that calls, as exchange.Caller.Encode has it; empty where nothing is known of it.
+	Caller string
 }
 
 var uidForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
@@ -41,6 +46,9 @@ func Call(ctx context.Context, up http.RoundTripper, space, site string, c Servi
 	req.Header = Request(exchange.Bytes(), space, site)
 	req.Header.Set(headerAsk, askService)
 	req.Header.Set(headerService, c.String())
+	if c.Caller != "" {
+		req.Header.Set(headerCaller, c.Caller)
+	}
 	resp, err := up.RoundTrip(req)
 	if err != nil {
 		return nil, unreachable("the parent", err)
@@ -48,7 +56,7 @@ func Call(ctx context.Context, up http.RoundTripper, space, site string, c Servi
 	return exchange.Connection(resp)
 }
 
-// String is what names the call on the wire.
+// String is what names the Service on the wire.
 func (c ServiceCall) String() string {
 	return c.Namespace + "/" + c.Service + "/" + c.UID + "/" + strconv.Itoa(int(c.Port))
 }
@@ -67,12 +75,19 @@ func ReadServiceCall(r *http.Request) (c ServiceCall, err error) {
 		return c, fmt.Errorf("%w: Service %.80q", ErrRequest, text)
 	}
 	port, err := strconv.ParseUint(parts[3], 10, 16)
-	c = ServiceCall{parts[0], parts[1], parts[2], uint16(port)}
+	c = ServiceCall{parts[0], parts[1], parts[2], uint16(port), r.Header.Get(headerCaller)}
 	if err != nil || port == 0 || !nameForm.MatchString(c.Namespace) || !nameForm.MatchString(c.Service) ||
 		!uidForm.MatchString(c.UID) || c.String() != text {
 		return ServiceCall{}, fmt.Errorf("%w: Service %.80q", ErrRequest, text)
 	}
-	return c, nil
+	switch len(r.Header[headerCaller]) {
+	case 0:
+		return c, nil
+	case 1:
+		_, err = exchange.ReadCaller(c.Caller)
+		return c, err
+	}
+	return ServiceCall{}, fmt.Errorf("%w: a call comes from one Pod", ErrRequest)
 }
 
 // AnswerServiceCall passes bytes between whoever calls and a connection, which it closes, until both have

@@ -38,7 +38,8 @@ func echo(t *testing.T) (at io.ReadWriteCloser) {
 	return at
 }
 
-var webCall = ServiceCall{Namespace: "app", Service: "web", UID: "u-1", Port: 80}
+var webCall = ServiceCall{Namespace: "app", Service: "web", UID: "u-1", Port: 80,
+	Caller: `{"namespace":"front","labels":{"app":"front"},"address":"10.42.0.5"}`}
 
 // A call goes through relays' own calls to whatever answers, whole in both directions, and each half ends by
 // itself.
@@ -105,9 +106,24 @@ func TestReadServiceCall(t *testing.T) {
 	}
 }
 
+// A call comes from one Pod, or from nobody who is known.
+func TestTheCallerOfACall(t *testing.T) {
+	for text, want := range map[string]string{webCall.Caller: webCall.Caller, "": "error", "{}": "error"} {
+		r := &http.Request{Header: exchange.Bytes()}
+		r.Header[headerService], r.Header[headerCaller] = []string{webCall.String()}, []string{text}
+		if c, err := ReadServiceCall(r); (err != nil) != (want == "error") || err == nil && c != webCall {
+			t.Errorf("%q: %v, %v", text, c, err)
+		}
+		r.Header[headerCaller] = []string{webCall.Caller, webCall.Caller}
+		if _, err := ReadServiceCall(r); err == nil {
+			t.Error("two callers")
+		}
+	}
+}
+
 func readCall(text string) (ServiceCall, error) {
 	r := &http.Request{Header: exchange.Bytes()}
-	r.Header[headerService] = []string{text}
+	r.Header[headerService], r.Header[headerCaller] = []string{text}, []string{webCall.Caller}
 	return ReadServiceCall(r)
 }
 

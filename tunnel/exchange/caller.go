@@ -1,0 +1,52 @@
+package exchange
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/netip"
+	"strings"
+)
+
+// Caller is the Pod that calls a Service, as the agent at its own site knows it. The NetworkPolicies of the site where
+// the Service is are asked about it. What it says is as good as that agent: a site that runs Pods of a space can run
+// one with any labels.
+type Caller struct {
+	// Namespace is the Pod's, by its name in the space.
+	Namespace string `json:"namespace"`
+	// NamespaceLabels are those of the Namespace, Labels those of the Pod.
+	NamespaceLabels map[string]string `json:"namespaceLabels,omitempty"`
+	Labels          map[string]string `json:"labels,omitempty"`
+	// Address is that of the Pod at its own site. Networks of sites overlap.
+	Address netip.Addr `json:"address"`
+}
+
+// MaxCaller bounds a Caller as it is sent, in bytes.
+const MaxCaller = 16 << 10
+
+// Encode returns the Caller as it is sent, empty for one that is larger than MaxCaller: nothing is known of that.
+func (c Caller) Encode() string {
+	text, err := json.Marshal(c)
+	if err != nil || len(text) > MaxCaller || !isLine(string(text)) {
+		return ""
+	}
+	return string(text)
+}
+
+// ReadCaller undoes Encode. The error wraps ErrRequest.
+func ReadCaller(text string) (c Caller, err error) {
+	if len(text) > MaxCaller {
+		return Caller{}, fmt.Errorf("%w: a caller of more than %d bytes", ErrRequest, MaxCaller)
+	}
+	if err := json.Unmarshal([]byte(text), &c); err != nil {
+		return Caller{}, fmt.Errorf("%w: caller %.80q: %w", ErrRequest, text, err)
+	}
+	if !labelForm.MatchString(c.Namespace) || !c.Address.IsValid() || c.Encode() != text {
+		return Caller{}, fmt.Errorf("%w: caller %.80q", ErrRequest, text)
+	}
+	return c, nil
+}
+
+// isLine reports whether a text may be the value of a header.
+func isLine(text string) bool {
+	return !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' })
+}
