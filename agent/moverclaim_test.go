@@ -56,6 +56,27 @@ func TestAClaimComesBeforeItsStatefulSet(t *testing.T) {
 	})
 }
 
+// Through a relay the StatefulSet may come after the word that the Deployment which has copied its claim is over.
+func TestAClaimStaysForAStatefulSetThatIsLate(t *testing.T) {
+	inBubble(t, func(t *testing.T) {
+		s := newSite(t)
+		mover := moverOf(t, true, "")
+		s.desire(namespace("app"), mover)
+		s.settled()
+		s.desire(gone(mover))
+		eventually(t, "the Deployment is gone", s.lacksMover)
+		s.settled()
+		if !s.hasClaim() {
+			t.Fatal("the claim is gone with what was copied into it")
+		}
+		mover = moverOf(t, true, "2026-11-29T12:00:00Z")
+		s.desire(mover)
+		s.settled()
+		s.desire(gone(mover))
+		eventually(t, "it is gone with one that has given it up", func() bool { return !s.hasClaim() })
+	})
+}
+
 // Where its StatefulSet is not to be, the claim goes with the Deployment, and an unmarked one is left alone.
 func TestAClaimGoesWithTheLastThatNeedsIt(t *testing.T) {
 	inBubble(t, func(t *testing.T) {

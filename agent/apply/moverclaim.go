@@ -62,8 +62,9 @@ func makeMoverClaim(ctx context.Context, a *Applier, t *task) error {
 	return nil
 }
 
-// dropMoverClaim deletes the claim of a Deployment that is removed, where its StatefulSet is not to be here: that of
-// the target that was left, or of one to which nothing came.
+// dropMoverClaim deletes the claim of a Deployment that is removed and has only kept it, where its StatefulSet is not
+// to be here: that of the target that was left, or of one to which nothing came. Of any other the claim stays. That
+// its StatefulSet is not here yet proves nothing: through a relay it may come after the Deployment's tombstone.
 func dropMoverClaim(ctx context.Context, a *Applier, c *target.Client, e store.Entry, at store.Key) error {
 	was := target.Object{}
 	if !mayMove(e.Key) || len(e.Body) == 0 || json.Unmarshal(e.Body, &was) != nil {
@@ -71,7 +72,7 @@ func dropMoverClaim(ctx context.Context, a *Applier, c *target.Client, e store.E
 	}
 	claim, is, err := moverClaim(e.Key, was.Metadata.Annotations)
 	kept := was.Metadata.Annotations[target.AnnotationKeepUntil] != ""
-	if err != nil || !is || a.Relay || !claim.Make && !kept {
+	if err != nil || !is || a.Relay || !kept {
 		return nil // what cannot be read was never made, and what is being copied stays
 	}
 	set := e.Key

@@ -84,7 +84,7 @@ func New(cfg Config) *Delivery {
 		catalog:   c,
 		views:     newViews(),
 		hooks:     newHookCalls(c.HookFailures),
-		moves:     newVolumeMoves(cfg.Volumes, c, cfg.API),
+		moves:     newVolumeMoves(cfg.Volumes, c, cfg.API, cfg.Progress),
 		readiness: readiness{},
 		turns:     newTurns(c),
 	}

@@ -13,6 +13,7 @@ import (
 	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/volumes"
+	"skerry.dev/skerry/store"
 )
 
 // A unit with volumes moves by a copy of what they hold, where that is wished. The record says that its old
@@ -164,9 +165,6 @@ func (m *volumeMoves) end(l *look, t binding.TargetID) (uid, why string) {
 	m.catalog.RLock()
 	defer m.catalog.RUnlock()
 	is := m.catalog.Records.Targets.Of(t)
-	if at := m.catalog.Targets[is.Name]; at != nil && at.UID == is.UID && at.Relay() {
-		return is.UID, l.names[t] + " is a relay, and which of its targets would have the volume is not known here"
-	}
 	if known := l.target(t); known == nil || known.Away {
 		return is.UID, l.names[t] + " is away"
 	}
@@ -197,18 +195,20 @@ func (l *look) copyWords(next binding.Record) string {
 
 // volumeMoves are the moves whose volumes are copied, by unit.
 type volumeMoves struct {
-	volumes Volumes
-	catalog *catalog.Catalog
-	api     API
+	volumes  Volumes
+	catalog  *catalog.Catalog
+	api      API
+	progress func(target string, k store.Key) (placement.Progress, bool) // what a target reports
 
 	mu     sync.Mutex
 	wanted map[binding.UnitID]*volumes.Move
 	units  map[catalog.Ref]binding.UnitID
 }
 
-func newVolumeMoves(v Volumes, c *catalog.Catalog, api API) *volumeMoves {
-	return &volumeMoves{volumes: v, catalog: c, api: api, wanted: map[binding.UnitID]*volumes.Move{},
-		units: map[catalog.Ref]binding.UnitID{}}
+func newVolumeMoves(v Volumes, c *catalog.Catalog, api API,
+	progress func(target string, k store.Key) (placement.Progress, bool)) *volumeMoves {
+	return &volumeMoves{volumes: v, catalog: c, api: api, progress: progress,
+		wanted: map[binding.UnitID]*volumes.Move{}, units: map[catalog.Ref]binding.UnitID{}}
 }
 
 // keep has a move's volumes copied, and nothing else for the unit; nil ends it.
@@ -280,52 +280,100 @@ const moverLook = time.Minute
 // tidy ends a mover that nothing needs any more. The lock is held, and released.
 //
 // The mover at the target that was left has the only whole copy until the unit has begun elsewhere: it stays
-// while the record says that this target was left for a copy. After that it keeps the old volume for a while.
+// while the record says that this target was left for a copy. After that it keeps the old volume for a while. The
+// target takes that volume away with a mover which it has seen keep one, and with no other: so one that ends where
+// the unit has its volume keeps none before.
 func (m *volumeMoves) tidy(ctx context.Context, o *catalog.Object) error {
 	mover, k, uid, apiVersion := o.Mover(), o.Key(), o.UID, o.Kind.ApiVersion
 	b, _ := m.catalog.Records.Index.Binding(mover.Unit)
-	var from *binding.Place
-	for i, p := range b.Places {
-		if m.catalog.Records.Targets.Of(p.Target).UID == mover.From {
-			from = &b.Places[i]
-		}
+	at := mover.From
+	if mover.Side == volumes.SideTo {
+		at = mover.To
 	}
-	var holder *catalog.Group
-	if r, ok := m.catalog.OwnerOf(k.Space, binding.Ref{Unit: mover.Unit}); ok {
-		holder = m.catalog.Group(r)
+	copying, holds := false, false
+	for _, p := range b.Places {
+		is := m.catalog.Records.Targets.Of(p.Target).UID
+		copying = copying || is == mover.From && p.Off && p.Copying
+		holds = holds || is == at && !p.Off
 	}
-	keeps := holder.KeepsVolumes()
-	for _, t := range m.catalog.Targets {
-		if t.UID == mover.From && (t.Drained() || t.Removing || t.Emptied) {
-			keeps = 0
-		}
-	}
+	keeps, unseen := m.keeping(o, at)
 	m.catalog.Unlock()
 	now := time.Now()
 	again := func(after time.Duration) error {
 		m.catalog.HookJobs.AddAfter(k, after)
 		return nil
 	}
-	end := func() error {
-		if err := m.api.Delete(ctx, k, apiVersion, uid); err != nil {
-			return unlessGone(fmt.Errorf("delete the mover of a volume: %w", err))
-		}
-		return nil
-	}
-	switch {
-	case m.wants(mover.Mark), from != nil && from.Off && from.Copying:
-		return again(moverLook)
-	case from != nil && !from.Off, mover.Side == volumes.SideTo:
-		return end()
-	case !b.Settled():
-		return again(moverLook)
-	case mover.Until.IsZero():
-		if _, err := m.api.Patch(ctx, k, apiVersion, "", volumes.Keeper(now.Add(keeps))); err != nil {
+	patch := func(with []byte, after time.Duration) error {
+		if _, err := m.api.Patch(ctx, k, apiVersion, "", with); err != nil {
 			return unlessGone(fmt.Errorf("end the mover of a volume: %w", err))
 		}
-		return again(keeps)
-	case keeps > 0 && now.Before(mover.Until):
+		return again(after)
+	}
+	has := holds || m.comes(mover.Unit, at)
+	switch {
+	case m.wants(mover.Mark), copying:
+		return again(moverLook)
+	case has && !mover.Until.IsZero():
+		return patch(volumes.KeepsNot(), seenLook)
+	case has && !holds, !holds && mover.Side == volumes.SideFrom && !b.Settled():
+		return again(moverLook)
+	case !holds && mover.Until.IsZero():
+		return patch(volumes.Keeper(now.Add(keeps)), max(keeps, seenLook))
+	case !holds && keeps > 0 && now.Before(mover.Until):
 		return again(min(mover.Until.Sub(now)+time.Second, time.Hour))
 	}
-	return end()
+	if after := unseen(); after > 0 {
+		return again(after)
+	}
+	if err := m.api.Delete(ctx, k, apiVersion, uid); err != nil {
+		return unlessGone(fmt.Errorf("delete the mover of a volume: %w", err))
+	}
+	return nil
+}
+
+// seenLook is how often it is looked whether a target that has a session has seen what a mover is now.
+const seenLook = 2 * time.Second
+
+// keeping is how long a mover keeps its volume at a target that the unit has left. Unseen is after how long to look
+// again whether that target has what the mover is now; 0 when it has, refuses it, or is not to have it. The lock must
+// be held, and not when unseen is called.
+func (m *volumeMoves) keeping(o *catalog.Object, uid string) (keeps time.Duration, unseen func() time.Duration) {
+	mover, k, demand := o.Mover(), o.Key(), o.Demand()
+	if mover.Side == volumes.SideFrom {
+		var holder *catalog.Group
+		if r, ok := m.catalog.OwnerOf(k.Space, binding.Ref{Unit: mover.Unit}); ok {
+			holder = m.catalog.Group(r)
+		}
+		keeps = holder.KeepsVolumes()
+	}
+	name, after := "", moverLook
+	for _, t := range m.catalog.Targets {
+		if t.UID != uid {
+			continue
+		}
+		if m.catalog.Feeds(o).Has(t.Name) {
+			name = t.Name
+		}
+		if t.Connected {
+			after = seenLook
+		}
+		if t.Drained() || t.Removing || t.Emptied {
+			keeps = 0
+		}
+	}
+	return keeps, func() time.Duration {
+		p, _ := m.progress(name, k)
+		if name == "" || p.UID == demand.UID && (p.Applied == demand.Hash || p.Refused != nil) {
+			return 0
+		}
+		return after
+	}
+}
+
+// comes reports whether a unit's volumes are copied to a target now.
+func (m *volumeMoves) comes(unit binding.UnitID, uid string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	is := m.wanted[unit]
+	return is != nil && is.ToUID == uid
 }

@@ -11,6 +11,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/binding"
 	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/volumes"
 	"skerry.dev/skerry/store"
@@ -117,6 +118,15 @@ func (c *center) begins(claim store.Key) (from, to store.Key) {
 	return from, to
 }
 
+// seen has the targets report the movers as they are now.
+func (c *center) seen(movers ...store.Key) {
+	for target, k := range map[string]store.Key{"a": movers[0], "b": movers[1]} {
+		if c.has(target, k) {
+			c.report(target, k, nil)
+		}
+	}
+}
+
 // stops has the first rounds be made, after which the app is off a.
 func (c *center) stops(app store.Key) {
 	c.becomes(binding.CopiedNearly, "the first rounds are made")
@@ -157,6 +167,7 @@ func TestAnAppMovesWithItsVolume(t *testing.T) {
 		c.report("b", app, nil)
 		c.report("b", claim, func(p *placement.Progress) { p.HasVolume = true })
 		c.eventually("one mover is gone, the other one keeps the old volume", func() bool {
+			c.seen(from, to)
 			o, err := c.Get(t.Context(), from, "apps/v1")
 			_, errTo := c.Get(t.Context(), to, "apps/v1")
 			return err == nil && errTo != nil && o["spec"].(map[string]any)["replicas"] != int64(1) && c.has("b", claim)
@@ -167,7 +178,60 @@ func TestAnAppMovesWithItsVolume(t *testing.T) {
 			t.Fatal("the old volume is gone before its time")
 		}
 		time.Sleep(2 * time.Hour)
-		c.eventually("the old volume is gone", func() bool { return !c.has("a", claim) && c.has("b", claim) && c.has("b", app) })
+		c.eventually("the old volume is gone", func() bool {
+			c.seen(from, to)
+			return !c.has("a", claim) && c.has("b", claim) && c.has("b", app)
+		})
+	})
+}
+
+// keepsUntil is until when a mover says that it keeps its volume, empty for no such time or no mover.
+func (c *center) keepsUntil(mover store.Key) string {
+	o, err := c.Get(c.t.Context(), mover, "apps/v1")
+	if err != nil {
+		return ""
+	}
+	return fields.String(o, "metadata", "annotations", v1alpha1.AnnotationKeepUntil)
+}
+
+// A volume that was kept is needed again when the app moves back: its keeper keeps it no more, and does not end before
+// its target has seen that.
+func TestAKeptVolumeIsNeededAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		app, claim := c.movable()
+		from, to := c.begins(claim)
+		c.stops(app)
+		c.gone("a", app)
+		c.eventually("the last round is wanted", func() bool { return c.copies.wanted().Left != 0 })
+		c.becomes(binding.CopiedWhole, "all is copied")
+		c.eventually("it begins on b", func() bool { return c.has("b", app) })
+		c.report("b", app, nil)
+		c.report("b", claim, func(p *placement.Progress) { p.HasVolume = true })
+		c.eventually("the old volume is kept", func() bool {
+			c.seen(from, to)
+			return c.keepsUntil(from) != "" && !c.has("b", to)
+		})
+		c.report("a", from, nil)
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "a"})
+		c.eventually("it is not kept any more", func() bool { return c.copies.wanted() != nil && c.keepsUntil(from) == "" })
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("the app stays, so it is kept again", func() bool { return c.keepsUntil(from) != "" })
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "a"})
+		c.eventually("it is not kept any more", func() bool { return c.copies.wanted() != nil && c.keepsUntil(from) == "" })
+		c.becomes(binding.CopiedNearly, "the first rounds are made")
+		c.eventually("the app is off b", func() bool { return !c.has("b", app) })
+		c.gone("b", app)
+		c.eventually("the last round is wanted", func() bool { return c.copies.wanted().Left != 0 })
+		c.becomes(binding.CopiedWhole, "all is copied")
+		c.eventually("it begins on a", func() bool { return c.has("a", app) })
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if !c.has("a", from) {
+			t.Fatal("its keeper ends before its target knows that it keeps nothing")
+		}
+		c.report("a", from, nil)
+		c.eventually("the keeper is gone", func() bool { return !c.has("a", from) && c.has("a", claim) })
 	})
 }
 
@@ -177,7 +241,7 @@ func TestARestartInTheMiddleOfACopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shop(t)
 		app, claim := c.movable()
-		from, _ := c.begins(claim)
+		from, to := c.begins(claim)
 		c.stops(app)
 		c.gone("a", app)
 		c.copies.mu.Lock()
@@ -195,7 +259,12 @@ func TestARestartInTheMiddleOfACopy(t *testing.T) {
 		if _, reason, message := c.namespaceMoving(); reason != "ReadyTimeout" || !strings.Contains(message, "not moved to b") {
 			t.Errorf("it says %s: %s", reason, message)
 		}
+		o, _ := c.Get(t.Context(), to, "apps/v1")
+		if meta := o["metadata"].(map[string]any)["annotations"].(map[string]any); meta[v1alpha1.AnnotationKeepUntil] == nil {
+			t.Error("b is not told that what was copied there may go")
+		}
 		c.eventually("the movers are gone", func() bool {
+			c.seen(from, to)
 			n := 0
 			c.d.catalog.RLock()
 			defer c.d.catalog.RUnlock()

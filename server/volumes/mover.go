@@ -201,3 +201,8 @@ func Keeper(until time.Time) []byte {
 	return fmt.Appendf(nil, `{"spec":{"replicas":0},"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationKeepUntil,
 		until.UTC().Format(time.RFC3339))
 }
+
+// KeepsNot is the patch that has a mover keep no volume which is another one's to keep: the unit has it again.
+func KeepsNot() []byte {
+	return fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, v1alpha1.AnnotationKeepUntil)
+}

@@ -255,3 +255,35 @@ func TestAnotherMove(t *testing.T) {
 		w.expect("nothing is wanted", "")
 	})
 }
+
+// A relay may run a mover on more than one of its targets. Then there are as many volumes, and none of them is taken for
+// the one.
+func TestAMoverThatRunsTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newCopying(t, func(int, bool) (int64, error) { return 1, nil })
+		defer func() { w.end() }()
+		w.keep(0, time.Second)
+		pods := w.CoreV1().Pods("web")
+		k := volumes.MoverKey(&w.move, w.move.Claims[0], volumes.SideTo)
+		second, err := pods.Get(t.Context(), k.Name+"-pod", metav1.GetOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		second.Name, second.ResourceVersion = "second", ""
+		if second, err = pods.Create(t.Context(), second, metav1.CreateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		w.ran()
+		if s := w.keep(4, time.Second); s.Copied == binding.CopiedWhole || !strings.Contains(s.Text, "runs 2 times at oslo") {
+			t.Errorf("%+v", s)
+		}
+		w.expect("it runs twice", "")
+		second.Status.Phase = corev1.PodFailed
+		if _, err := pods.UpdateStatus(t.Context(), second, metav1.UpdateOptions{}); err != nil {
+			t.Fatal(err)
+		}
+		if s := w.keep(4, time.Minute); s.Copied != binding.CopiedWhole {
+			t.Errorf("one of both has ended: %+v", s)
+		}
+	})
+}

@@ -163,15 +163,23 @@ func podsOf(ctx context.Context, client kubernetes.Interface, is *volumes.Move) 
 			if err != nil {
 				return nil, "", err
 			}
+			running := 0
 			for _, p := range list.Items {
 				if p.Annotations[v1alpha1.AnnotationReportedFrom] != target || p.DeletionTimestamp != nil {
 					continue
 				}
+				if !over(&p) {
+					running++
+				}
 				if ready(&p) {
 					both[side] = p.Name
-					break
+				} else {
+					reason = reasonOf(&p)
 				}
-				reason = reasonOf(&p)
+			}
+			if running > 1 { // each at another target of a relay
+				return nil, "", fmt.Errorf("mover %s runs %d times at %s, so there are as many volumes of %s: "+
+					"have the relay place it on one of its targets", k.Name, running, target, c.Name)
 			}
 			if both[side] == "" {
 				return nil, fmt.Sprintf("waits for Deployment %s at %s: %s", k.Name, target, reason), nil
@@ -195,6 +203,11 @@ func whyNoPod(ctx context.Context, client kubernetes.Interface, k store.Key) (st
 		}
 	}
 	return "it has no Pod yet", nil
+}
+
+// over reports whether a Pod has ended.
+func over(p *corev1.Pod) bool {
+	return p.Status.Phase == corev1.PodFailed || p.Status.Phase == corev1.PodSucceeded
 }
 
 func ready(p *corev1.Pod) bool {
