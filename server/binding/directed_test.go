@@ -15,5 +15,6 @@ var directed = map[string]string{
 	propCopied:  "TestNoRecordBeginsWithoutItsVolumes",
 	propNearly:  "TestNoRecordBeginsWithoutItsVolumes",
 	propLast:    "Test(WhatComesLastRunsOnce|TwoThatCameBeside)",
+	propRefused: "TestARefusalIsNotWaitedForLong",
 	propTurn:    "TestWhatWaitsForItsTurnIsNotLeft",
 }

@@ -57,6 +57,8 @@ type Target struct {
 	State State
 	// Dispensable: nothing that is available there would be lost if what it came for went on alone.
 	Dispensable bool
+	// Refuses: it has said of something that it is to have that it does not take it, and has nothing of that name.
+	Refuses bool
 	// Leave says whether what is there must leave.
 	Leave Leave
 	// Pinned: a volume would be left behind there.
@@ -178,6 +180,21 @@ func (f *Facts) usable(t TargetID) bool {
 
 func (f *Facts) now() uint32 { return uint32(f.Now) }
 
-func (f *Facts) overdue(p Place) bool {
-	return p.Since != 0 && f.Now-int64(p.Since) >= f.Timeout
+// refusedTimeout is for how many seconds a target is waited for that refuses something, while what it comes for is
+// left. What comes first may be refused for a moment: by a webhook that starts beside it, or for its account.
+const refusedTimeout = 60
+
+// due is when what a place waits for is given up, in seconds since 1970; zero for never. Alone: what it came for is
+// left, so that nothing of the unit runs for it meanwhile.
+func (f *Facts) due(p Place, alone bool) int64 {
+	within := f.Timeout
+	if t, _ := f.target(p.Target); alone && t.Refuses {
+		within = min(within, refusedTimeout)
+	}
+	if p.Since == 0 {
+		return 0
+	}
+	return int64(p.Since) + within
 }
+
+func (f *Facts) overdue(p Place, alone bool) bool { return p.Since != 0 && f.Now >= f.due(p, alone) }

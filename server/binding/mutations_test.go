@@ -2,6 +2,13 @@ package binding_test
 
 var mutations = []mutation{
 	{
+		"what is refused is waited for as anything else", "facts.go", "alone && t.Refuses", "false && t.Refuses",
+		propRefused,
+	},
+	{
+		"what is refused beside what runs is given up at once", "facts.go", "alone && t.Refuses", "t.Refuses", propRefused,
+	},
+	{
 		"a joiner that is not ready counts as arrived", "pairs.go",
 		"case s.want.has(p.Target) && s.facts.state(p.Target) == Ready:", "case s.want.has(p.Target):", propCover,
 	},

@@ -155,7 +155,7 @@ func anyFacts(r *random) Facts {
 		}
 		f.Targets = append(f.Targets, Target{ID: id, State: State(r.next() % 3), Dispensable: r.next()%2 == 0,
 			Leave: Leave(max(0, int(r.next()%8)-5)), Pinned: r.next()%8 == 0, Try: uint64(r.next() % 2),
-			Copied: Copied(r.next() % 3)})
+			Copied: Copied(r.next() % 3), Refuses: r.next()%4 == 0})
 	}
 	return f
 }

@@ -14,7 +14,7 @@ func (s *step) joiners() {
 		case s.handsOver(old): // absent goes on with both
 		case s.want.has(p.Target) && s.facts.state(p.Target) == Ready:
 			s.arrived(i, old, beside)
-		case s.want.has(p.Target) && s.facts.overdue(p):
+		case s.want.has(p.Target) && s.facts.overdue(p, !beside):
 			s.late(i, beside)
 		case !s.want.has(p.Target) && beside && s.mayGoBack(p):
 			s.takeBack(i)
@@ -71,7 +71,7 @@ func (s *step) handOver(i int) {
 		}
 		heir.Since = s.facts.now()
 		s.remove(i)
-	case s.facts.overdue(*p) && s.facts.returns(p.Target):
+	case s.facts.overdue(*p, false) && s.facts.returns(p.Target):
 		s.giveUp(heir.Target)
 		s.returnOn(p)
 	}
@@ -140,7 +140,7 @@ func (s *step) absent() {
 		switch {
 		case s.lingers(p.Target) && (found || p.Leaving != Evicted):
 		case found && p.Copying && s.facts.copied(next) != CopiedWhole:
-			if p.For == 0 && s.facts.overdue(*p) && s.facts.returns(p.Target) {
+			if p.For == 0 && s.facts.overdue(*p, false) && s.facts.returns(p.Target) {
 				s.giveUp(next)
 				s.returnOn(p)
 			}
@@ -159,7 +159,7 @@ func (s *step) absent() {
 		case p.Leaving == Evicted, s.facts.fenced(p.Target):
 		case gone, !found && p.For == 0:
 			s.returnOn(p)
-		case found && p.For == 0 && s.facts.overdue(*p) && s.facts.usable(p.Target):
+		case found && p.For == 0 && s.facts.overdue(*p, false) && s.facts.usable(p.Target):
 			s.giveUp(next)
 			s.returnOn(p)
 		}

@@ -46,17 +46,11 @@ func Waits(r Record, f Facts) (out []Wait) {
 	if f.Suspended {
 		out = append(out, Wait{For: WaitSuspend})
 	}
-	until := func(p Place) int64 {
-		if p.Since == 0 {
-			return 0
-		}
-		return int64(p.Since) + f.Timeout
-	}
 	for _, p := range r.Places {
 		t, _ := f.target(p.Target)
 		switch {
 		case p.Off && p.Leaving == Replaced && p.For == 0 && t.Fence == Speaks:
-			out = append(out, Wait{WaitAbsent, p.Target, 0, until(p)})
+			out = append(out, Wait{WaitAbsent, p.Target, 0, f.due(p, false)})
 		case p.Off:
 			out = append(out, Wait{WaitAbsent, p.Target, p.For, 0})
 		case t.Pinned && f.Wish == Somewhere && !slices.Contains(f.Wanted, p.Target):
@@ -73,7 +67,7 @@ func Waits(r Record, f Facts) (out []Wait) {
 		case p.For != 0 && t.State == Ready && t.Away:
 			out = append(out, Wait{WaitHeard, p.Target, p.For, 0})
 		case p.For != 0:
-			out = append(out, Wait{WaitReady, p.Target, p.For, until(p)})
+			out = append(out, Wait{WaitReady, p.Target, p.For, f.due(p, !r.Has(p.For))})
 		case p.Leaving == Withdrawn || p.Leaving == Drained && !r.replaced(p.Target):
 			out = append(out, Wait{For: WaitCover, Target: p.Target})
 		}

@@ -7,12 +7,15 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
 )
 
 // TestWhatMustNotRunTwiceComesLast moves a Namespace with a Deployment whose user wants no two of its Pods. It is on
-// one site at any time, and the rest on one at least. When it is not available in time, all goes back.
+// one site at any time, and the rest on one at least. When it is not available in time, all goes back,
+// and sooner when it is refused.
 func TestWhatMustNotRunTwiceComesLast(t *testing.T) {
-	for name, comes := range map[string]bool{"and is available": true, "and is not": false} {
+	const comes, late, refused = "and is available", "and is not", "and is refused"
+	for _, name := range []string{comes, late, refused} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				c := shop(t)
@@ -45,13 +48,19 @@ func TestWhatMustNotRunTwiceComesLast(t *testing.T) {
 				is("after a restart", false, false)
 				c.gone("a", once)
 				is("it is gone from a", false, true)
-				if comes {
+				if name == comes {
 					c.report("b", once, nil)
 					c.eventually("it has moved", func() bool { status, _, _ := c.namespaceMoving(); return status != "True" })
 					return
 				}
-				c.report("b", once, func(p *placement.Progress) { p.Ready, p.Available = false, 0 })
-				time.Sleep(placement.ReadyTimeout)
+				within := placement.ReadyTimeout
+				c.report("b", once, func(p *placement.Progress) {
+					if p.Ready, p.Available = false, 0; name == refused {
+						p.Refused, p.Applied, within = &store.ReportError{Reason: "Forbidden", Message: "denied by a webhook"},
+							store.Hash{}, time.Minute
+					}
+				})
+				time.Sleep(within)
 				c.eventually("it leaves b", func() bool { return !c.has("b", once) && !c.has("b", web) })
 				if c.has("a", once) {
 					t.Fatal("it may still run on b, and is on a")

@@ -277,6 +277,9 @@ func (d *Delivery) ask(l *look) {
 			if !has && !reported {
 				continue
 			}
+			if reported && p.Refused != nil && p.Applied == (store.Hash{}) && !l.lacks(t, q) {
+				l.facts.Targets[i].Refuses = true
+			}
 			if reported && q.volume && p.HasVolume && !d.catalog.Discards(name) && !l.leavesVolumes(t) {
 				l.volumes[t] = append(l.volumes[t], q.key)
 			}

@@ -17,7 +17,8 @@ type MovePolicy struct {
 	Type MoveType `json:"type,omitempty"`
 	// ReadyTimeout is how long the objects may take to be available on the new targets, or to be
 	// gone from the old ones. After that they go back to where they were, and the condition Moving
-	// says why. The move is tried again when the objects, the wish or the targets change.
+	// says why. What leaves the old target first, and is refused by the new one, goes back after a minute. The move is
+	// tried again when the objects, the wish or the targets change.
 	// +kubebuilder:default="10m"
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
