@@ -67,37 +67,13 @@ func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 		err = context.DeadlineExceeded
 	}
 	if err != nil {
-		reason, quiet, what := refusedNowhere, &e.silence, "a Service answers at no other site; its callers are reset"
-		if exchange.IsDenied(err) {
-			reason, quiet, what = refusedPolicy, &e.denials, "NetworkPolicies elsewhere keep callers of a Service out"
-		}
-		s.Metrics.refuse(reason)
-		if quiet.over(time.Now()) {
-			s.Log.Info(what, "space", e.of.key.Space, "namespace", e.of.key.Namespace, "service", e.of.key.Name, "err", err)
-		}
 		reset(caller)
+		s.refuse(e, err)
 		return
 	}
 	defer s.Metrics.connected()()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	exchange.Pass(caller, conn)
-}
-
-// silence keeps the log from telling the same of a Service more than once a minute. The zero value tells at once.
-type silence struct {
-	mu    sync.Mutex
-	until time.Time
-}
-
-// over reports whether it may be told now, and begins the next silence then.
-func (s *silence) over(now time.Time) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if now.Before(s.until) {
-		return false
-	}
-	s.until = now.Add(time.Minute)
-	return true
 }
 
 // wish is a connection that a Pod wants to a port of a Service. From is what other sites are told of the Pod.

@@ -290,32 +290,6 @@ func TestWhatCannotBeKnownIsReset(t *testing.T) {
 	}
 }
 
-// Why a Service answers nowhere is told in the log, once a minute.
-func TestWhyItAnswersNowhere(t *testing.T) {
-	s := newSite(t)
-	s.up.mu.Lock()
-	s.up.cut = true
-	s.up.mu.Unlock()
-	for range 3 {
-		if !isReset(s.dial(t, "http")) {
-			t.Fatal("it is answered")
-		}
-	}
-	if n := s.log.count("namespace=app service=web err=\"the parent cannot be reached from this site now: cut off"); n != 1 {
-		t.Errorf("told %d times", n)
-	}
-	var q silence
-	now := time.Now()
-	for _, c := range []struct {
-		after time.Duration
-		over  bool
-	}{{0, true}, {time.Second, false}, {59 * time.Second, false}, {time.Minute, true}, {61 * time.Second, false}} {
-		if q.over(now.Add(c.after)) != c.over {
-			t.Errorf("after %s it is told: %t", c.after, !c.over)
-		}
-	}
-}
-
 // A parent that says nothing keeps no caller waiting for longer than callTime.
 func TestASilentParent(t *testing.T) {
 	s := newSite(t)

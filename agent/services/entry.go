@@ -28,8 +28,8 @@ type entry struct {
 	ctx    context.Context
 	open   sync.WaitGroup
 	held   held
-	// silence is about why it answers nowhere, denials about callers whom policies keep out.
-	silence, denials silence
+	// nowhere is about callers who are answered nowhere, denied about those whom policies keep out.
+	nowhere, denied telling
 }
 
 // callee is a Service as its callers and the parent know it.

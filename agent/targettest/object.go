@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -92,6 +93,21 @@ func (s *Server) Object(group, plural, namespace, name string) map[string]any {
 		return clone(o)
 	}
 	return nil
+}
+
+// Objects returns copies of the stored objects of a kind in a namespace, by name.
+func (s *Server) Objects(group, plural, namespace string) (out []map[string]any) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for r, o := range s.objects {
+		if r == (ref{group, plural, namespace, r.name}) {
+			out = append(out, clone(o))
+		}
+	}
+	slices.SortFunc(out, func(a, b map[string]any) int {
+		return strings.Compare(meta(a)["name"].(string), meta(b)["name"].(string))
+	})
+	return out
 }
 
 func (s *Server) byKind(apiVersion, kind string) Kind {
