@@ -47,8 +47,8 @@ type MovePolicy struct {
 	// Volumes says what becomes of volumes when the only target of the objects becomes another one. Stay keeps
 	// the objects where their volumes are. Move copies what the volumes hold while the objects run, takes the
 	// objects off, copies the rest, compares, and begins at the new target; until then they return when it takes
-	// longer than readyTimeout. The old volumes stay for keepVolumes. What a target has that is a relay does not
-	// move. The annotation skerry.dev/volumes of a Namespace says the same for what no Placement decides about.
+	// longer than readyTimeout. The old volumes stay for keepVolumes. What a relay has on several of its targets does
+	// not move. The annotation skerry.dev/volumes of a Namespace says the same for what no Placement decides about.
 	// +kubebuilder:default=Stay
 	// +optional
 	Volumes VolumePolicy `json:"volumes,omitempty"`
