@@ -12,6 +12,7 @@ import (
 // Why callers are reset is told in the log and by an Event about the Service, once for all of a minute.
 func TestWhyCallersAreReset(t *testing.T) {
 	s := newSite(t)
+	eventually(t, "the caller is known", s.isKnown)
 	s.up.mu.Lock()
 	s.up.cut = true
 	s.up.mu.Unlock()

@@ -78,6 +78,7 @@ func TestWhoHasTheAddressOfALeavingPod(t *testing.T) {
 	staying["metadata"] = m{"labels": m{"app": "new"}}
 	s.api.Put("v1", "Pod", "front", "next", staying)
 	s.knowsOf(t, 2)
+	eventually(t, "the callers are known", s.isKnown)
 	greeted(t, s.dial(t, "http"))
 	if got := s.told(t); got.Labels["app"] != "new" {
 		t.Errorf("told of %+v", got)
@@ -104,6 +105,7 @@ func (s *site) knowsOf(t *testing.T, pods int) {
 // does it keep others waiting.
 func TestWhomPoliciesKeepOut(t *testing.T) {
 	s := newSite(t)
+	eventually(t, "the caller is known", s.isKnown)
 	s.up.refuse(exchange.Denied)
 	if conn := s.dial(t, "http"); !isReset(conn) || s.refusedFor(refusedPolicy) == 0 {
 		t.Error("it is served, or not counted")
