@@ -57,9 +57,6 @@ type Catalog struct {
 	Applied  chan struct{}
 	Epoch    uint32
 
-	// SettleTime is how long what a Placement decides about has to rest before that is a release.
-	SettleTime time.Duration
-
 	// Queues of what has to be looked at again because of something here: groups, by who decides; objects
 	// whose annotations, conditions or bodies are not as they should be; Locations to count; Jobs that are
 	// hooks; Placements with a rollout.
@@ -98,7 +95,6 @@ func New() *Catalog {
 		Passes:       map[uint64]PassWords{},
 		HookFailures: newHookFailures(),
 		Applied:      make(chan struct{}),
-		SettleTime:   settleTime,
 		Groups:       NewQueue(Ref.Space),
 		Notes:        NewQueue(store.SpaceOf),
 		Renders:      NewQueue(store.SpaceOf),

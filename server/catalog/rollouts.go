@@ -317,13 +317,13 @@ func (c *Catalog) ContentChanged(g *Group) {
 	}
 	r := c.Rollouts.Of(g.Space.Name, g.ID())
 	r.Touch()
-	c.Rolls.AddAfter(g.UnitRef(), c.SettleTime)
+	c.Rolls.AddAfter(g.UnitRef(), SettleTime)
 }
 
 // SettleTime is how long the content of a Placement must not have changed before it makes a release, so
 // that one `helm upgrade` makes one. It makes one after ten times as long in any case.
 const (
-	settleTime    = 3 * time.Second
+	SettleTime    = 3 * time.Second
 	longestSettle = 10 // times SettleTime
 	// reportTime is how long reports gather before a rollout is looked at.
 	reportTime = time.Second

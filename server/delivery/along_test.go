@@ -164,27 +164,29 @@ func TestWhatHasItsOwnWordStays(t *testing.T) {
 
 // What selects all of its Namespace is told in the same way.
 func TestWhatSelectsAllAndHasItsOwnWordStays(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", m{v1alpha1.LabelTarget: "b"})
-	deny := func(labels m) store.Key {
-		return c.along("networking.k8s.io", "networkpolicies", "networking.k8s.io/v1", "NetworkPolicy", "deny", labels,
-			m{"podSelector": m{}})
-	}
-	web, policy := c.web(""), deny(m{v1alpha1.LabelTarget: "b"})
-	c.eventually("with their Namespace", func() bool { return c.has("b", policy) && c.has("b", web) })
-	c.web("a")
-	c.eventually("said of the label", func() bool {
-		c.reportIfHas("a", web)
-		s := c.saidScheduled(web)
-		return !s.Status && s.Reason == catalog.SelectsElsewhere && strings.Contains(s.Message, "networkpolicies/deny is on b")
-	})
-	third := labelled(meta("third"), m{"app": "x"})
-	if w := c.d.Parts(key("apps", "deployments", "third"), "a", third); !strings.Contains(w, "networkpolicies/deny is on b") {
-		t.Errorf("the label of a new Deployment: %q", w)
-	}
-	deny(nil)
-	c.eventually("without a label it goes along, and that is not said any more", func() bool {
-		return c.has("a", policy) && c.has("b", policy) && c.saidScheduled(web).Reason == "Decided"
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", m{v1alpha1.LabelTarget: "b"})
+		deny := func(labels m) store.Key {
+			return c.along("networking.k8s.io", "networkpolicies", "networking.k8s.io/v1", "NetworkPolicy", "deny", labels,
+				m{"podSelector": m{}})
+		}
+		web, policy := c.web(""), deny(m{v1alpha1.LabelTarget: "b"})
+		c.eventually("with their Namespace", func() bool { return c.has("b", policy) && c.has("b", web) })
+		c.web("a")
+		c.eventually("said of the label", func() bool {
+			c.reportIfHas("a", web)
+			s := c.saidScheduled(web)
+			return !s.Status && s.Reason == catalog.SelectsElsewhere && strings.Contains(s.Message, "networkpolicies/deny is on b")
+		})
+		third := labelled(meta("third"), m{"app": "x"})
+		if w := c.d.Parts(key("apps", "deployments", "third"), "a", third); !strings.Contains(w, "networkpolicies/deny is on b") {
+			t.Errorf("the label of a new Deployment: %q", w)
+		}
+		deny(nil)
+		c.eventually("without a label it goes along, and that is not said any more", func() bool {
+			return c.has("a", policy) && c.has("b", policy) && c.saidScheduled(web).Reason == "Decided"
+		})
 	})
 }
 

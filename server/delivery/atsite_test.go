@@ -95,69 +95,73 @@ func TestRightsGoWhereTheSiteHasOpenedTheSpace(t *testing.T) {
 }
 
 func TestWebhooksGoWhereTheSiteHasOpenedThem(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", nil)
-	opens := func(target string, spaces ...any) {
-		m := meta(target)
-		m["uid"] = "uid-" + rootKey("synctargets", target).String()
-		c.put(rootKey("synctargets", target), obj("skerry.dev/v1alpha1", "SyncTarget", m, "status", map[string]any{
-			"conditions": []any{map[string]any{"type": "Connected", "status": "True"}},
-			"policy":     map[string]any{"webhooks": spaces, "controllers": []any{"bank"}},
-		}))
-	}
-	hooks := func(name string, config map[string]any, resource string) store.Key {
-		k := store.Key{Space: "shop", Group: "admissionregistration.k8s.io",
-			Resource: "mutatingwebhookconfigurations", Name: name}
-		c.put(k, obj("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", meta(name), "webhooks",
-			[]any{map[string]any{
-				"name": name, "clientConfig": config, "rules": []any{map[string]any{
-					"apiGroups": []any{""}, "resources": []any{resource}, "operations": []any{"CREATE"}}},
-			}}))
-		return k
-	}
-	service := map[string]any{"service": map[string]any{"namespace": "app", "name": "hook"}}
-	pods, url := hooks("pods", service, "pods"), hooks("url", map[string]any{"url": "https://x.org"}, "pods")
-	maps := hooks("maps", service, "configmaps")
-	web := c.deployment("web", nil, "")
-	c.eventually("placed", func() bool { return c.has("a", web) })
-	if c.has("a", pods) {
-		t.Error("sent to a site that has not opened it")
-	}
-	opens("b", "*")
-	opens("a", "shop-b", "bank")
-	if c.has("a", pods) || c.has("b", pods) {
-		t.Error("opened for another space, or where the space has nothing")
-	}
-	opens("a", "shop")
-	if !c.has("a", pods) || c.has("a", url) || c.has("a", maps) {
-		t.Errorf("pods %v, by url %v, of ConfigMaps %v", c.has("a", pods), c.has("a", url), c.has("a", maps))
-	}
-	c.restart()
-	if !c.has("a", pods) {
-		t.Error("lost by a restart")
-	}
-	hooks("pods", service, "configmaps")
-	if c.has("a", pods) {
-		t.Error("still there when it is not about Pods any more")
-	}
-	hooks("pods", service, "pods")
-	opens("a")
-	if c.has("a", pods) {
-		t.Error("still there when the site has closed it")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		opens := func(target string, spaces ...any) {
+			m := meta(target)
+			m["uid"] = "uid-" + rootKey("synctargets", target).String()
+			c.put(rootKey("synctargets", target), obj("skerry.dev/v1alpha1", "SyncTarget", m, "status", map[string]any{
+				"conditions": []any{map[string]any{"type": "Connected", "status": "True"}},
+				"policy":     map[string]any{"webhooks": spaces, "controllers": []any{"bank"}},
+			}))
+		}
+		hooks := func(name string, config map[string]any, resource string) store.Key {
+			k := store.Key{Space: "shop", Group: "admissionregistration.k8s.io",
+				Resource: "mutatingwebhookconfigurations", Name: name}
+			c.put(k, obj("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", meta(name), "webhooks",
+				[]any{map[string]any{
+					"name": name, "clientConfig": config, "rules": []any{map[string]any{
+						"apiGroups": []any{""}, "resources": []any{resource}, "operations": []any{"CREATE"}}},
+				}}))
+			return k
+		}
+		service := map[string]any{"service": map[string]any{"namespace": "app", "name": "hook"}}
+		pods, url := hooks("pods", service, "pods"), hooks("url", map[string]any{"url": "https://x.org"}, "pods")
+		maps := hooks("maps", service, "configmaps")
+		web := c.deployment("web", nil, "")
+		c.eventually("placed", func() bool { return c.has("a", web) })
+		if c.has("a", pods) {
+			t.Error("sent to a site that has not opened it")
+		}
+		opens("b", "*")
+		opens("a", "shop-b", "bank")
+		if c.has("a", pods) || c.has("b", pods) {
+			t.Error("opened for another space, or where the space has nothing")
+		}
+		opens("a", "shop")
+		if !c.has("a", pods) || c.has("a", url) || c.has("a", maps) {
+			t.Errorf("pods %v, by url %v, of ConfigMaps %v", c.has("a", pods), c.has("a", url), c.has("a", maps))
+		}
+		c.restart()
+		if !c.has("a", pods) {
+			t.Error("lost by a restart")
+		}
+		hooks("pods", service, "configmaps")
+		if c.has("a", pods) {
+			t.Error("still there when it is not about Pods any more")
+		}
+		hooks("pods", service, "pods")
+		opens("a")
+		if c.has("a", pods) {
+			t.Error("still there when the site has closed it")
+		}
+	})
 }
 
 func TestBindingsOfPeopleStayInTheSpace(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", nil)
-	c.opens("a", []any{"*"}, []any{"*"})
-	k := key(rbac, "rolebindings", "team")
-	m := meta("team")
-	m["namespace"] = "app"
-	c.put(k, obj(rbac+"/v1", "RoleBinding", m, "subjects", []any{map[string]any{"kind": "User", "name": "alice"}}))
-	web := c.deployment("web", nil, "")
-	c.eventually("placed", func() bool { return c.has("a", web) })
-	if c.has("a", k) {
-		t.Error("a binding of a person was sent")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		c.opens("a", []any{"*"}, []any{"*"})
+		k := key(rbac, "rolebindings", "team")
+		m := meta("team")
+		m["namespace"] = "app"
+		c.put(k, obj(rbac+"/v1", "RoleBinding", m, "subjects", []any{map[string]any{"kind": "User", "name": "alice"}}))
+		web := c.deployment("web", nil, "")
+		c.eventually("placed", func() bool { return c.has("a", web) })
+		if c.has("a", k) {
+			t.Error("a binding of a person was sent")
+		}
+	})
 }

@@ -212,13 +212,15 @@ func TestACronJobMovesLast(t *testing.T) {
 
 // TestACronJobOfALostSiteGoesOn: nobody waits for the word of a site that is said to be down.
 func TestACronJobOfALostSiteGoesOn(t *testing.T) {
-	c, web, nightly := cronOnA(t, map[string]any{v1alpha1.LabelTarget: "a"})
-	c.target("c", nil)
-	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: nil})
-	c.away("a", true, map[string]any{"taints": []any{
-		map[string]any{"key": v1alpha1.TaintOutOfService, "effect": "NoExecute"}}})
-	c.eventually("both are elsewhere, and together", func() bool {
-		return c.elsewhere(web) && c.elsewhere(nightly) && c.has("b", web) == c.has("b", nightly)
+	synctest.Test(t, func(t *testing.T) {
+		c, web, nightly := cronOnA(t, map[string]any{v1alpha1.LabelTarget: "a"})
+		c.target("c", nil)
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: nil})
+		c.away("a", true, map[string]any{"taints": []any{
+			map[string]any{"key": v1alpha1.TaintOutOfService, "effect": "NoExecute"}}})
+		c.eventually("both are elsewhere, and together", func() bool {
+			return c.elsewhere(web) && c.elsewhere(nightly) && c.has("b", web) == c.has("b", nightly)
+		})
 	})
 }
 

@@ -91,22 +91,24 @@ func TestAFinishedJobStaysWhereItRan(t *testing.T) {
 }
 
 func TestAJobThatIsMadeAnewRuns(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
-	done := c.job("done", "")
-	c.eventually("on a", func() bool { return c.has("a", done) })
-	c.end(done, complete)
-	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
-	c.eventually("the namespace moves", func() bool { return c.annotation(nsKey("app")) == "b" })
-	c.put(done, nil)
-	m := map[string]any{"name": "done", "namespace": "app", "uid": "another"}
-	c.put(done, obj("batch/v1", "Job", m, "spec", map[string]any{}))
-	c.eventually("on b", func() bool { return c.has("b", done) && !c.has("a", done) })
-	c.d.catalog.RLock()
-	defer c.d.catalog.RUnlock()
-	if n := len(c.d.catalog.Finished); n != 0 {
-		t.Errorf("%d finished objects are remembered", n)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+		done := c.job("done", "")
+		c.eventually("on a", func() bool { return c.has("a", done) })
+		c.end(done, complete)
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("the namespace moves", func() bool { return c.annotation(nsKey("app")) == "b" })
+		c.put(done, nil)
+		m := map[string]any{"name": "done", "namespace": "app", "uid": "another"}
+		c.put(done, obj("batch/v1", "Job", m, "spec", map[string]any{}))
+		c.eventually("on b", func() bool { return c.has("b", done) && !c.has("a", done) })
+		c.d.catalog.RLock()
+		defer c.d.catalog.RUnlock()
+		if n := len(c.d.catalog.Finished); n != 0 {
+			t.Errorf("%d finished objects are remembered", n)
+		}
+	})
 }
 
 // A Job that is suspended has not begun, see TestWhatHasBegunStaysUntilItEnds for others.

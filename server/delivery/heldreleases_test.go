@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"testing"
+	"testing/synctest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
@@ -25,21 +26,23 @@ func (f *fleet) hold(target string, annotation, condition any) {
 // A target that is held by its admin, or by the site itself, keeps its release while others get the newest,
 // also over a restart, and has that when it is let go.
 func TestAHeldTargetKeepsItsRelease(t *testing.T) {
-	f := newFleet(t)
-	f.hold("b", "harvest", nil)
-	f.hold("c", nil, v1alpha1.ReasonHeldAtSite)
-	for _, image := range []string{"2", "3"} {
-		f.apply(image)
-		f.gets("a", image)
-		f.well("a", nil)
-		f.phase("Complete")
-	}
-	f.keeps("1", "b", "c")
-	f.restartQuick()
-	f.keeps("1", "b", "c")
-	f.hold("b", nil, nil)
-	f.gets("b", "3")
-	f.keeps("1", "c")
-	f.hold("c", nil, v1alpha1.ReasonHeldByAdmin) // as it was said of an annotation that is gone
-	f.gets("c", "3")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.hold("b", "harvest", nil)
+		f.hold("c", nil, v1alpha1.ReasonHeldAtSite)
+		for _, image := range []string{"2", "3"} {
+			f.apply(image)
+			f.gets("a", image)
+			f.well("a", nil)
+			f.phase("Complete")
+		}
+		f.keeps("1", "b", "c")
+		f.restartQuick()
+		f.keeps("1", "b", "c")
+		f.hold("b", nil, nil)
+		f.gets("b", "3")
+		f.keeps("1", "c")
+		f.hold("c", nil, v1alpha1.ReasonHeldByAdmin) // as it was said of an annotation that is gone
+		f.gets("c", "3")
+	})
 }

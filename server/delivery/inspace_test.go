@@ -91,30 +91,32 @@ func TestADefinitionKeepsItsObjectsInTheSpace(t *testing.T) {
 }
 
 func TestABorrowedDefinitionKeepsObjectsInTheirSpace(t *testing.T) {
-	c := shop(t)
-	lent := c.define("platform", v1alpha1.PlacementNone)
-	space := func(apis ...any) {
-		c.put(rootKey("spaces", "shop"), obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", map[string]any{
-			"apis": apis, "defaultTargets": map[string]any{"count": int64(1)},
-		}))
-	}
-	space(map[string]any{"fromSpace": "platform", "group": "example.org"})
-	c.namespace("app", nil)
-	boat, cm := c.boat("one", nil), c.configMap("one")
-	c.eventually("the rest is on a", func() bool { return c.has("a", cm) })
-	if c.has("a", lent) || c.has("a", boat) {
-		t.Error("sent")
-	}
-	c.define("platform", "")
-	c.eventually("sent as any other", func() bool { return c.has("a", lent) && c.has("a", boat) })
-	c.define("platform", v1alpha1.PlacementNone)
-	if c.has("a", lent) || c.has("a", boat) {
-		t.Error("not taken back")
-	}
-	own := c.define("shop", "")
-	if c.has("a", boat) {
-		t.Error("a definition of its own does not serve a space that borrows")
-	}
-	space()
-	c.eventually("served by its own", func() bool { return c.has("a", own) && c.has("a", boat) && !c.has("a", lent) })
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		lent := c.define("platform", v1alpha1.PlacementNone)
+		space := func(apis ...any) {
+			c.put(rootKey("spaces", "shop"), obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", map[string]any{
+				"apis": apis, "defaultTargets": map[string]any{"count": int64(1)},
+			}))
+		}
+		space(map[string]any{"fromSpace": "platform", "group": "example.org"})
+		c.namespace("app", nil)
+		boat, cm := c.boat("one", nil), c.configMap("one")
+		c.eventually("the rest is on a", func() bool { return c.has("a", cm) })
+		if c.has("a", lent) || c.has("a", boat) {
+			t.Error("sent")
+		}
+		c.define("platform", "")
+		c.eventually("sent as any other", func() bool { return c.has("a", lent) && c.has("a", boat) })
+		c.define("platform", v1alpha1.PlacementNone)
+		if c.has("a", lent) || c.has("a", boat) {
+			t.Error("not taken back")
+		}
+		own := c.define("shop", "")
+		if c.has("a", boat) {
+			t.Error("a definition of its own does not serve a space that borrows")
+		}
+		space()
+		c.eventually("served by its own", func() bool { return c.has("a", own) && c.has("a", boat) && !c.has("a", lent) })
+	})
 }

@@ -137,41 +137,43 @@ func (c *center) reportIfHas(target string, k store.Key) {
 
 // With includeDependencies false, what an object names, and the definitions of the space, stay.
 func TestDependenciesStay(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "b"})
-	crd := store.Key{
-		Space:    "shop",
-		Group:    "apiextensions.k8s.io",
-		Resource: "customresourcedefinitions",
-		Name:     "widgets.example.com",
-	}
-	c.put(crd, obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", meta(crd.Name)))
-	cm := c.configMap("conf")
-	web := c.deployment("web", map[string]any{"app": "web"}, "conf")
-	c.placement("p", 1, []any{"a"}, nil)
-	c.eventually("with what it names", func() bool {
-		c.reportIfHas("a", web)
-		return c.has("a", web) && c.has("a", cm) && c.has("a", crd)
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "b"})
+		crd := store.Key{
+			Space:    "shop",
+			Group:    "apiextensions.k8s.io",
+			Resource: "customresourcedefinitions",
+			Name:     "widgets.example.com",
+		}
+		c.put(crd, obj("apiextensions.k8s.io/v1", "CustomResourceDefinition", meta(crd.Name)))
+		cm := c.configMap("conf")
+		web := c.deployment("web", map[string]any{"app": "web"}, "conf")
+		c.placement("p", 1, []any{"a"}, nil)
+		c.eventually("with what it names", func() bool {
+			c.reportIfHas("a", web)
+			return c.has("a", web) && c.has("a", cm) && c.has("a", crd)
+		})
+		c.placement("p", 2, []any{"a"}, map[string]any{"includeDependencies": false})
+		c.eventually(
+			"alone",
+			func() bool { return c.has("a", web) && !c.has("a", cm) && !c.has("a", crd) },
+		)
+		c.eventually("what others need is where those are", func() bool { return c.has("b", cm) && c.has("b", crd) })
+		if !c.has("a", nsKey("app")) {
+			t.Error("its Namespace has left")
+		}
+		c.restart()
+		c.eventually(
+			"alone after a restart",
+			func() bool { return c.has("a", web) && !c.has("a", cm) && !c.has("a", crd) },
+		)
+		c.placement("p", 3, []any{"a"}, nil)
+		c.eventually(
+			"with what it names again",
+			func() bool { return c.has("a", cm) && c.has("a", crd) },
+		)
+		c.put(web, nil)
+		c.eventually("all gone", func() bool { return !c.has("a", cm) && !c.has("a", crd) })
 	})
-	c.placement("p", 2, []any{"a"}, map[string]any{"includeDependencies": false})
-	c.eventually(
-		"alone",
-		func() bool { return c.has("a", web) && !c.has("a", cm) && !c.has("a", crd) },
-	)
-	c.eventually("what others need is where those are", func() bool { return c.has("b", cm) && c.has("b", crd) })
-	if !c.has("a", nsKey("app")) {
-		t.Error("its Namespace has left")
-	}
-	c.restart()
-	c.eventually(
-		"alone after a restart",
-		func() bool { return c.has("a", web) && !c.has("a", cm) && !c.has("a", crd) },
-	)
-	c.placement("p", 3, []any{"a"}, nil)
-	c.eventually(
-		"with what it names again",
-		func() bool { return c.has("a", cm) && c.has("a", crd) },
-	)
-	c.put(web, nil)
-	c.eventually("all gone", func() bool { return !c.has("a", cm) && !c.has("a", crd) })
 }

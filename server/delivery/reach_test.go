@@ -154,14 +154,16 @@ func (c *center) appWeb() store.Key {
 
 // A target whose pods of the space go all at once keeps no name.
 func TestANameLeavesWithTheLastPod(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", m{v1alpha1.LabelTarget: "b"})
-	c.namespace("front", nil)
-	service, front := c.reaching(v1alpha1.ReachSpace), c.front("a")
-	c.web("")
-	c.eventually("the name is at a", func() bool { return c.has("a", service) })
-	c.put(front, nil)
-	c.eventually("it has left a", func() bool { return !c.has("a", service) && c.has("b", service) })
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", m{v1alpha1.LabelTarget: "b"})
+		c.namespace("front", nil)
+		service, front := c.reaching(v1alpha1.ReachSpace), c.front("a")
+		c.web("")
+		c.eventually("the name is at a", func() bool { return c.has("a", service) })
+		c.put(front, nil)
+		c.eventually("it has left a", func() bool { return !c.has("a", service) && c.has("b", service) })
+	})
 }
 
 // sent is what a target has been told of an object, nil for nothing and while the word on it is older than its body.
@@ -176,45 +178,47 @@ func (c *center) sent(target string, k store.Key) (o m) {
 
 // The nearest word counts: the Service's own, else its Namespace's, else its space's. What a site gets says it.
 func TestWhoSaysThatANameReaches(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", m{v1alpha1.LabelTarget: "b"})
-	c.namespace("front", nil)
-	service := c.reaching("")
-	c.front("a")
-	c.eventually("the Service is where it is", func() bool { return c.has("b", service) && !c.has("a", service) })
-	says := func(what string, reaches bool) {
-		t.Helper()
-		c.eventually(what, func() bool {
-			notes := fields.Map(c.sent("b", service), "metadata", "annotations")
-			return notes != nil && c.has("a", service) == reaches && (notes[v1alpha1.AnnotationReach] == "Space") == reaches
-		})
-	}
-	space := func(reach v1alpha1.Reach) {
-		spec := m{"services": m{"reach": string(reach)}}
-		c.put(rootKey("spaces", "shop"), obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", spec))
-	}
-	namespace := func(reach v1alpha1.Reach) {
-		of := meta("app")
-		of["labels"] = m{v1alpha1.LabelTarget: "b"}
-		if reach != "" {
-			of["annotations"] = m{v1alpha1.AnnotationReach: string(reach)}
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", m{v1alpha1.LabelTarget: "b"})
+		c.namespace("front", nil)
+		service := c.reaching("")
+		c.front("a")
+		c.eventually("the Service is where it is", func() bool { return c.has("b", service) && !c.has("a", service) })
+		says := func(what string, reaches bool) {
+			t.Helper()
+			c.eventually(what, func() bool {
+				notes := fields.Map(c.sent("b", service), "metadata", "annotations")
+				return notes != nil && c.has("a", service) == reaches && (notes[v1alpha1.AnnotationReach] == "Space") == reaches
+			})
 		}
-		c.put(nsKey("app"), obj("v1", "Namespace", of))
-	}
-	space(v1alpha1.ReachSpace)
-	says("its space says that it reaches", true)
-	namespace(v1alpha1.ReachTarget)
-	says("its Namespace says that it does not", false)
-	c.reaching(v1alpha1.ReachSpace)
-	says("the Service says that it does", true)
-	c.reaching("")
-	says("the Service says nothing any more", false)
-	namespace("")
-	says("its Namespace says nothing any more", true)
-	c.restart()
-	says("the same after a restart", true)
-	space("")
-	says("nobody says that it reaches", false)
+		space := func(reach v1alpha1.Reach) {
+			spec := m{"services": m{"reach": string(reach)}}
+			c.put(rootKey("spaces", "shop"), obj("skerry.dev/v1alpha1", "Space", meta("shop"), "spec", spec))
+		}
+		namespace := func(reach v1alpha1.Reach) {
+			of := meta("app")
+			of["labels"] = m{v1alpha1.LabelTarget: "b"}
+			if reach != "" {
+				of["annotations"] = m{v1alpha1.AnnotationReach: string(reach)}
+			}
+			c.put(nsKey("app"), obj("v1", "Namespace", of))
+		}
+		space(v1alpha1.ReachSpace)
+		says("its space says that it reaches", true)
+		namespace(v1alpha1.ReachTarget)
+		says("its Namespace says that it does not", false)
+		c.reaching(v1alpha1.ReachSpace)
+		says("the Service says that it does", true)
+		c.reaching("")
+		says("the Service says nothing any more", false)
+		namespace("")
+		says("its Namespace says nothing any more", true)
+		c.restart()
+		says("the same after a restart", true)
+		space("")
+		says("nobody says that it reaches", false)
+	})
 }
 
 // Where a Service is only for its name, nobody comes in from outside. Where its Pods come, all of it comes.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"skerry.dev/skerry/server/customize"
@@ -24,9 +25,7 @@ type fleet struct {
 }
 
 func newFleet(t *testing.T) *fleet {
-	t.Parallel()
 	f := &fleet{center: newCenter(t), generation: 1}
-	f.d.catalog.SettleTime = 150 * time.Millisecond // longer than a loaded machine takes between two writes
 	f.run()
 	f.space("shop")
 	for name, ring := range map[string]string{"a": "first", "b": "rest", "c": "rest"} {
@@ -163,123 +162,135 @@ func (f *fleet) phase(phase string) {
 	f.eventually("phase "+phase, func() bool { last = fmt.Sprint(f.status()); return f.status()["phase"] == phase })
 }
 
-// keeps fails when a target is sent something else within a short time.
+// keeps fails when a target is sent something else within half a minute.
 func (f *fleet) keeps(image string, targets ...string) {
 	f.t.Helper()
-	for range 10 {
+	for range 30 {
+		synctest.Wait()
 		for _, name := range targets {
 			if is := f.sent(name); is != image {
 				f.t.Fatalf("%s is sent %q instead of %q", name, is, image)
 			}
 		}
-		time.Sleep(20 * time.Millisecond)
+		time.Sleep(time.Second)
 	}
 }
 
 func TestAReleaseGoesFromGroupToGroup(t *testing.T) {
-	f := newFleet(t)
-	f.apply("2")
-	f.keeps("1", "b", "c")
-	f.gets("a", "2")
-	f.keeps("1", "b", "c")
-	f.well("a", nil)
-	f.gets("b", "2")
-	f.keeps("1", "c")
-	f.well("b", nil)
-	f.gets("c", "2")
-	f.well("c", nil)
-	f.phase("Complete")
-	if is := f.status(); customize.Number(is["proven"]) != 2 {
-		t.Errorf("%v", is)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.apply("2")
+		f.keeps("1", "b", "c")
+		f.gets("a", "2")
+		f.keeps("1", "b", "c")
+		f.well("a", nil)
+		f.gets("b", "2")
+		f.keeps("1", "c")
+		f.well("b", nil)
+		f.gets("c", "2")
+		f.well("c", nil)
+		f.phase("Complete")
+		if is := f.status(); customize.Number(is["proven"]) != 2 {
+			t.Errorf("%v", is)
+		}
+	})
 }
 
 func TestABadReleaseStops(t *testing.T) {
-	f := newFleet(t)
-	f.rollout(map[string]any{"progressDeadline": "1s"})
-	f.apply("bad")
-	f.gets("a", "bad")
-	f.well("a", bad)
-	f.phase("Failed")
-	f.keeps("1", "b", "c")
-	f.rollout(map[string]any{"progressDeadline": "1s", "undo": map[string]any{"release": 2}})
-	f.gets("a", "1")
-	f.phase("Undone")
-	f.apply("3")
-	f.gets("a", "3")
-	f.keeps("1", "b", "c")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.rollout(map[string]any{"progressDeadline": "1s"})
+		f.apply("bad")
+		f.gets("a", "bad")
+		f.well("a", bad)
+		f.phase("Failed")
+		f.keeps("1", "b", "c")
+		f.rollout(map[string]any{"progressDeadline": "1s", "undo": map[string]any{"release": 2}})
+		f.gets("a", "1")
+		f.phase("Undone")
+		f.apply("3")
+		f.gets("a", "3")
+		f.keeps("1", "b", "c")
+	})
 }
 
 func TestABadReleaseIsRolledBack(t *testing.T) {
-	f := newFleet(t)
-	f.rollout(map[string]any{"progressDeadline": "1s", "whenFailed": "Rollback"})
-	f.apply("bad")
-	f.gets("a", "bad")
-	f.phase("RolledBack")
-	f.gets("a", "1")
-	f.keeps("1", "a", "b", "c")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.rollout(map[string]any{"progressDeadline": "1s", "whenFailed": "Rollback"})
+		f.apply("bad")
+		f.gets("a", "bad")
+		f.phase("RolledBack")
+		f.gets("a", "1")
+		f.keeps("1", "a", "b", "c")
+	})
 }
 
 func TestAPausedReleaseWaits(t *testing.T) {
-	f := newFleet(t)
-	f.rollout(map[string]any{"paused": true})
-	f.apply("2")
-	f.phase("Paused")
-	f.keeps("1", "a", "b", "c")
-	f.rollout(nil)
-	f.gets("a", "2")
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.rollout(map[string]any{"paused": true})
+		f.apply("2")
+		f.phase("Paused")
+		f.keeps("1", "a", "b", "c")
+		f.rollout(nil)
+		f.gets("a", "2")
+	})
 }
 
 // A center that restarts, and only knows what is stored, sends each target what it had.
 func TestReleasesOutliveARestart(t *testing.T) {
-	f := newFleet(t)
-	f.apply("2")
-	f.gets("a", "2")
-	f.apply("3")
-	f.gets("a", "3") // what is not proven either is replaced first
-	f.stop()
-	f.apply("4")
-	f.keeps("1", "b", "c")
-	f.restartQuick()
-	for target, image := range map[string]string{"a": "3", "b": "1", "c": "1"} {
-		if is := f.sent(target); is != image {
-			t.Errorf("%s is sent %q instead of %q: %v", target, is, image, f.status())
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.apply("2")
+		f.gets("a", "2")
+		f.apply("3")
+		f.gets("a", "3") // what is not proven either is replaced first
+		f.stop()
+		f.apply("4")
+		f.keeps("1", "b", "c")
+		f.restartQuick()
+		for target, image := range map[string]string{"a": "3", "b": "1", "c": "1"} {
+			if is := f.sent(target); is != image {
+				t.Errorf("%s is sent %q instead of %q: %v", target, is, image, f.status())
+			}
 		}
-	}
-	f.released(4)
-	f.gets("a", "4")
-	f.keeps("1", "b", "c")
+		f.released(4)
+		f.gets("a", "4")
+		f.keeps("1", "b", "c")
+	})
 }
 
 // restartQuick is restart for one that is stopped.
 func (f *fleet) restartQuick() {
 	f.mu.Lock()
 	f.d = f.newDelivery()
-	f.d.catalog.SettleTime = 150 * time.Millisecond // longer than a loaded machine takes between two writes
 	f.mu.Unlock()
 	f.run()
 }
 
 // Without releases everything is sent at once, and no record is left.
 func TestReleasesEnd(t *testing.T) {
-	f := newFleet(t)
-	f.apply("2")
-	f.gets("a", "2")
-	f.put(f.config, nil)
-	f.place(map[string]any{"type": "All"})
-	for _, name := range []string{"a", "b", "c"} {
-		f.gets(name, "2")
-		f.eventually("the deletion comes to "+name, func() bool { return !f.has(name, f.config) })
-	}
-	f.eventually("no record is left", func() bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		for k := range f.objects {
-			if _, _, is := scheduler.NamedRollout(k.Name); is && scheduler.IsRecord(k) {
-				return false
-			}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		f.apply("2")
+		f.gets("a", "2")
+		f.put(f.config, nil)
+		f.place(map[string]any{"type": "All"})
+		for _, name := range []string{"a", "b", "c"} {
+			f.gets(name, "2")
+			f.eventually("the deletion comes to "+name, func() bool { return !f.has(name, f.config) })
 		}
-		return f.objects[f.placement]["status"].(map[string]any)["rollout"] == nil
+		f.eventually("no record is left", func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			for k := range f.objects {
+				if _, _, is := scheduler.NamedRollout(k.Name); is && scheduler.IsRecord(k) {
+					return false
+				}
+			}
+			return f.objects[f.placement]["status"].(map[string]any)["rollout"] == nil
+		})
 	})
 }
 
@@ -296,21 +307,23 @@ func cloneOf(o map[string]any) (out map[string]any) {
 
 // No more than so many releases are kept.
 func TestReleasesAreBounded(t *testing.T) {
-	f := newFleet(t)
-	for i := 2; i <= 15; i++ {
-		f.apply(fmt.Sprint(i))
-		f.released(int64(i))
-	}
-	f.eventually("ten releases and the proven one", func() bool {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		n := 0
-		for k := range f.objects {
-			if _, number, is := scheduler.NamedRollout(k.Name); is && number > 0 {
-				n++
-			}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFleet(t)
+		for i := 2; i <= 15; i++ {
+			f.apply(fmt.Sprint(i))
+			f.released(int64(i))
 		}
-		return n == 11
+		f.eventually("ten releases and the proven one", func() bool {
+			f.mu.Lock()
+			defer f.mu.Unlock()
+			n := 0
+			for k := range f.objects {
+				if _, number, is := scheduler.NamedRollout(k.Name); is && number > 0 {
+					n++
+				}
+			}
+			return n == 11
+		})
+		f.keeps("1", "b", "c")
 	})
-	f.keeps("1", "b", "c")
 }

@@ -38,7 +38,7 @@ func (d *Delivery) stepRollout(ctx context.Context, ref catalog.UnitRef) error {
 		if r.Pending.IsZero() {
 			r.Touch()
 		}
-		wait = r.Rests(now, d.catalog.SettleTime)
+		wait = r.Rests(now, catalog.SettleTime)
 	} else {
 		r.Pending = time.Time{}
 	}
@@ -50,7 +50,7 @@ func (d *Delivery) stepRollout(ctx context.Context, ref catalog.UnitRef) error {
 	case fresh:
 		switch err := d.release(ctx, g, r, objects, sum); {
 		case errors.Is(err, errNotYet):
-			d.catalog.Rolls.AddAfter(ref, d.catalog.SettleTime)
+			d.catalog.Rolls.AddAfter(ref, catalog.SettleTime)
 		case errors.Is(err, rollout.ErrTooLarge):
 			r.SetProblem(d.catalog, err.Error())
 		case err != nil:

@@ -39,63 +39,67 @@ func (c *center) saidScheduled(k store.Key) placement.Condition {
 // A StatefulSet is on one of several targets, and says why, until somebody says that it is to be
 // duplicated.
 func TestAStatefulSetIsNotDoubledInSilence(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", nil)
-	c.placement("p", 1, []any{"a", "b"}, nil)
-	db, web := c.statefulSet("db", nil), c.deployment("web", map[string]any{"app": "web"}, "")
-	c.eventually("the Deployment on both, the StatefulSet on one", func() bool {
-		return c.has("a", web) && c.has("b", web) && c.has("a", db) && !c.has("b", db)
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		c.placement("p", 1, []any{"a", "b"}, nil)
+		db, web := c.statefulSet("db", nil), c.deployment("web", map[string]any{"app": "web"}, "")
+		c.eventually("the Deployment on both, the StatefulSet on one", func() bool {
+			return c.has("a", web) && c.has("b", web) && c.has("a", db) && !c.has("b", db)
+		})
+		c.eventually("said, with the fix", func() bool {
+			s := c.saidScheduled(db)
+			return !s.Status && s.Reason == catalog.OneTarget &&
+				strings.Contains(s.Message, "spec.targets.replicas: Duplicated") &&
+				strings.Contains(s.Message, "copies on b")
+		})
+		c.restart()
+		if !c.has("a", db) || c.has("b", db) {
+			t.Error("a restart doubles it")
+		}
+		c.statefulSet("db", map[string]any{v1alpha1.AnnotationReplicas: "Duplicated"})
+		c.eventually(
+			"on both by its own word",
+			func() bool { return c.has("b", db) && c.saidScheduled(db).Status },
+		)
+		c.statefulSet("db", map[string]any{v1alpha1.AnnotationReplicas: "yes"})
+		c.eventually("on one again", func() bool { return c.has("a", db) && !c.has("b", db) })
+		duplicated := map[string]any{"names": []any{"a", "b"}, "replicas": "Duplicated"}
+		c.placement("p", 2, nil, map[string]any{"targets": duplicated})
+		c.eventually(
+			"on both by the Placement's",
+			func() bool { return c.has("b", db) && c.saidScheduled(db).Status },
+		)
 	})
-	c.eventually("said, with the fix", func() bool {
-		s := c.saidScheduled(db)
-		return !s.Status && s.Reason == catalog.OneTarget &&
-			strings.Contains(s.Message, "spec.targets.replicas: Duplicated") &&
-			strings.Contains(s.Message, "copies on b")
-	})
-	c.restart()
-	if !c.has("a", db) || c.has("b", db) {
-		t.Error("a restart doubles it")
-	}
-	c.statefulSet("db", map[string]any{v1alpha1.AnnotationReplicas: "Duplicated"})
-	c.eventually(
-		"on both by its own word",
-		func() bool { return c.has("b", db) && c.saidScheduled(db).Status },
-	)
-	c.statefulSet("db", map[string]any{v1alpha1.AnnotationReplicas: "yes"})
-	c.eventually("on one again", func() bool { return c.has("a", db) && !c.has("b", db) })
-	duplicated := map[string]any{"names": []any{"a", "b"}, "replicas": "Duplicated"}
-	c.placement("p", 2, nil, map[string]any{"targets": duplicated})
-	c.eventually(
-		"on both by the Placement's",
-		func() bool { return c.has("b", db) && c.saidScheduled(db).Status },
-	)
 }
 
 // Who counts targets asks for a StatefulSet where it is, so that its Placement can be ready.
 func TestAStatefulSetIsAskedForWhereItIs(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", nil)
-	p := c.placement("p", 1, []any{"a", "b"}, nil)
-	db, web := c.statefulSet("db", nil), c.deployment("web", map[string]any{"app": "web"}, "")
-	c.eventually("the Deployment on both, the StatefulSet on one", func() bool {
-		return c.has("a", web) && c.has("b", web) && c.has("a", db) && !c.has("b", db)
-	})
-	content, _ := c.d.Content(p)
-	for _, o := range content.Objects {
-		_, a := o.Versions.At("a", o.Demand)
-		_, b := o.Versions.At("b", o.Demand)
-		if !a || b != (o.Key == web) {
-			t.Errorf("%s is asked for at a: %v, at b: %v", o.Key, a, b)
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		p := c.placement("p", 1, []any{"a", "b"}, nil)
+		db, web := c.statefulSet("db", nil), c.deployment("web", map[string]any{"app": "web"}, "")
+		c.eventually("the Deployment on both, the StatefulSet on one", func() bool {
+			return c.has("a", web) && c.has("b", web) && c.has("a", db) && !c.has("b", db)
+		})
+		content, _ := c.d.Content(p)
+		for _, o := range content.Objects {
+			_, a := o.Versions.At("a", o.Demand)
+			_, b := o.Versions.At("b", o.Demand)
+			if !a || b != (o.Key == web) {
+				t.Errorf("%s is asked for at a: %v, at b: %v", o.Key, a, b)
+			}
 		}
-	}
-	s, err := c.d.Review("shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{APIGroup: "apps",
-		Resource: "statefulsets", Namespace: "app", Name: "db"}})
-	if err != nil || len(s.Decision) != 1 || s.Decision[0] != "a" {
-		t.Errorf("%+v, %v", s, err)
-	}
-	if s.Reason != catalog.OneTarget || !strings.Contains(s.Message, "spec.targets.replicas: Duplicated") {
-		t.Errorf("explained by %s: %s", s.Reason, s.Message)
-	}
+		s, err := c.d.Review("shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{APIGroup: "apps",
+			Resource: "statefulsets", Namespace: "app", Name: "db"}})
+		if err != nil || len(s.Decision) != 1 || s.Decision[0] != "a" {
+			t.Errorf("%+v, %v", s, err)
+		}
+		if s.Reason != catalog.OneTarget || !strings.Contains(s.Message, "spec.targets.replicas: Duplicated") {
+			t.Errorf("explained by %s: %s", s.Reason, s.Message)
+		}
+	})
 }
 
 // A set of targets that changes has a StatefulSet go from the first to the first, and be nowhere else.

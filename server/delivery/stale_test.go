@@ -126,17 +126,19 @@ func anotherIsHeld(t *testing.T) {
 }
 
 func TestAnObjectThatIsReportedStaysHeldOverARestart(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", nil)
-	web := c.deployment("web", map[string]any{v1alpha1.LabelTarget: "b"}, "")
-	c.eventually("on b", func() bool { return c.has("b", web) })
-	c.report("b", web, nil)
-	c.label(web, map[string]any{v1alpha1.LabelTarget: nil})
-	c.eventually("held on b until it is on a", func() bool { return c.has("a", web) && c.has("b", web) })
-	c.restart()
-	if !c.has("a", web) || !c.has("b", web) {
-		t.Error("the restart took it from b before it arrived on a")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		web := c.deployment("web", map[string]any{v1alpha1.LabelTarget: "b"}, "")
+		c.eventually("on b", func() bool { return c.has("b", web) })
+		c.report("b", web, nil)
+		c.label(web, map[string]any{v1alpha1.LabelTarget: nil})
+		c.eventually("held on b until it is on a", func() bool { return c.has("a", web) && c.has("b", web) })
+		c.restart()
+		if !c.has("a", web) || !c.has("b", web) {
+			t.Error("the restart took it from b before it arrived on a")
+		}
+	})
 }
 
 // What the annotation says of an object that gets a wish means nothing.

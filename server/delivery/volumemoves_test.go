@@ -293,80 +293,88 @@ func TestTheVolumeStaysWithoutItsMover(t *testing.T) {
 
 // Two claims of one name in two Namespaces are two.
 func TestClaimsOfOneName(t *testing.T) {
-	c := shop(t)
-	policy := func(target string) map[string]any {
-		return map[string]any{"targets": map[string]any{"names": []any{target}}, "move": map[string]any{"volumes": "Move"},
-			"objects": []any{map[string]any{"namespaces": []any{"app", "more"}}}}
-	}
-	c.placement("p", 1, nil, policy("a"))
-	app, claim := c.movable()
-	c.namespace("more", nil)
-	for _, k := range []store.Key{app, claim} {
-		o, _ := c.Get(t.Context(), k, "v1")
-		k.Namespace = "more"
-		m := meta(k.Name)
-		m["namespace"], m["uid"], m["generation"] = "more", "more-"+k.Name, 1
-		c.put(k, obj(o["apiVersion"].(string), o["kind"].(string), m, "spec", o["spec"]))
-		c.eventually("on a", func() bool { return c.has("a", k) })
-		c.report("a", k, func(p *placement.Progress) { p.HasVolume = k.Resource != "deployments" })
-	}
-	c.placement("p", 2, nil, policy("b"))
-	c.eventually("both are copied", func() bool {
-		m := c.copies.wanted()
-		return m != nil && len(m.Claims) == 2 && m.Claims[0].Namespace == "app" && m.Claims[1].Namespace == "more" &&
-			m.Claims[0].UID != m.Claims[1].UID && m.Claims[1].User.Namespace == "more"
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		policy := func(target string) map[string]any {
+			return map[string]any{"targets": map[string]any{"names": []any{target}}, "move": map[string]any{"volumes": "Move"},
+				"objects": []any{map[string]any{"namespaces": []any{"app", "more"}}}}
+		}
+		c.placement("p", 1, nil, policy("a"))
+		app, claim := c.movable()
+		c.namespace("more", nil)
+		for _, k := range []store.Key{app, claim} {
+			o, _ := c.Get(t.Context(), k, "v1")
+			k.Namespace = "more"
+			m := meta(k.Name)
+			m["namespace"], m["uid"], m["generation"] = "more", "more-"+k.Name, 1
+			c.put(k, obj(o["apiVersion"].(string), o["kind"].(string), m, "spec", o["spec"]))
+			c.eventually("on a", func() bool { return c.has("a", k) })
+			c.report("a", k, func(p *placement.Progress) { p.HasVolume = k.Resource != "deployments" })
+		}
+		c.placement("p", 2, nil, policy("b"))
+		c.eventually("both are copied", func() bool {
+			m := c.copies.wanted()
+			return m != nil && len(m.Claims) == 2 && m.Claims[0].Namespace == "app" && m.Claims[1].Namespace == "more" &&
+				m.Claims[0].UID != m.Claims[1].UID && m.Claims[1].User.Namespace == "more"
+		})
 	})
 }
 
 // What cannot be copied stays, and says why.
 func TestWhatCannotBeCopiedStays(t *testing.T) {
-	c := shop(t)
-	_, claim := c.movable()
-	c.put(key("apps", "deployments", "notes"), nil)
-	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
-	c.eventually("it says why", func() bool {
-		_, reason, message := c.namespaceMoving()
-		return reason == "VolumeWouldStay" && strings.Contains(message, "mounted by nothing")
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		_, claim := c.movable()
+		c.put(key("apps", "deployments", "notes"), nil)
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("it says why", func() bool {
+			_, reason, message := c.namespaceMoving()
+			return reason == "VolumeWouldStay" && strings.Contains(message, "mounted by nothing")
+		})
+		if c.has("b", claim) || c.copies.wanted() != nil {
+			t.Error("it moves all the same")
+		}
 	})
-	if c.has("b", claim) || c.copies.wanted() != nil {
-		t.Error("it moves all the same")
-	}
 }
 
 // What something else mounts that stays is not copied: it would go on writing.
 func TestAVolumeOfTwoUnitsStays(t *testing.T) {
-	c := shop(t)
-	app, claim := c.movable()
-	o, _ := c.Get(t.Context(), app, "apps/v1")
-	stays := key("apps", "deployments", "stays")
-	m := meta("stays")
-	m["namespace"], m["generation"], m["labels"] = "app", 1, map[string]any{v1alpha1.LabelTarget: "a"}
-	c.put(stays, obj("apps/v1", "Deployment", m, "spec", o["spec"]))
-	c.eventually("it is on a", func() bool { return c.has("a", stays) })
-	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
-	c.eventually("it says why", func() bool {
-		_, reason, message := c.namespaceMoving()
-		return reason == "VolumeWouldStay" && strings.Contains(message, "deployments/stays mounts")
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		app, claim := c.movable()
+		o, _ := c.Get(t.Context(), app, "apps/v1")
+		stays := key("apps", "deployments", "stays")
+		m := meta("stays")
+		m["namespace"], m["generation"], m["labels"] = "app", 1, map[string]any{v1alpha1.LabelTarget: "a"}
+		c.put(stays, obj("apps/v1", "Deployment", m, "spec", o["spec"]))
+		c.eventually("it is on a", func() bool { return c.has("a", stays) })
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("it says why", func() bool {
+			_, reason, message := c.namespaceMoving()
+			return reason == "VolumeWouldStay" && strings.Contains(message, "deployments/stays mounts")
+		})
+		if c.has("b", claim) || !c.has("a", app) || c.copies.wanted() != nil {
+			t.Error("it moves all the same")
+		}
 	})
-	if c.has("b", claim) || !c.has("a", app) || c.copies.wanted() != nil {
-		t.Error("it moves all the same")
-	}
 }
 
 // Nobody places a Deployment by the mark of a mover.
 func TestAForgedMover(t *testing.T) {
-	c := shop(t)
-	c.movable()
-	k := key("apps", "deployments", "forged")
-	m := meta("forged")
-	m["namespace"] = "app"
-	m["labels"] = map[string]any{v1alpha1.LabelTarget: "b"}
-	m["annotations"] = map[string]any{v1alpha1.AnnotationMover: volumes.Mark{Unit: binding.UnitID(c.unitOf("app")), From: "a-uid",
-		To: "b-uid", Side: volumes.SideTo}.String()}
-	c.put(k, obj("apps/v1", "Deployment", m, "spec", map[string]any{"replicas": 1}))
-	after := c.configMap("after")
-	c.eventually("what came later is placed", func() bool { return c.has("a", after) })
-	if c.has("a", k) || c.has("b", k) {
-		t.Error("it is placed")
-	}
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.movable()
+		k := key("apps", "deployments", "forged")
+		m := meta("forged")
+		m["namespace"] = "app"
+		m["labels"] = map[string]any{v1alpha1.LabelTarget: "b"}
+		m["annotations"] = map[string]any{v1alpha1.AnnotationMover: volumes.Mark{Unit: binding.UnitID(c.unitOf("app")), From: "a-uid",
+			To: "b-uid", Side: volumes.SideTo}.String()}
+		c.put(k, obj("apps/v1", "Deployment", m, "spec", map[string]any{"replicas": 1}))
+		after := c.configMap("after")
+		c.eventually("what came later is placed", func() bool { return c.has("a", after) })
+		if c.has("a", k) || c.has("b", k) {
+			t.Error("it is placed")
+		}
+	})
 }

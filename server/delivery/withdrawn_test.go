@@ -105,27 +105,29 @@ func TestAWithdrawnMoveEndsWhereItBegan(t *testing.T) {
 
 // What was once decided for an object alone, and is wished no more, is no place to go to.
 func TestAnOldDecisionIsNoWish(t *testing.T) {
-	c := shop(t)
-	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
-	one := c.configMap("one")
-	c.eventually("on a", func() bool { return c.has("a", one) })
-	c.d.catalog.Lock()
-	o := c.d.catalog.Find(one)
-	unit := binding.UnitID(o.UID)
-	b := c.d.catalog.Targets["b"].ID
-	c.d.catalog.Unlock()
-	if err := c.d.put(t.Context(), "shop", 0, scheduler.Record{Unit: catalog.UnitOf(one), Binding: &binding.Binding{
-		Unit: unit, Record: binding.Record{Era: c.d.era, Places: []binding.Place{{Target: b}}}}}); err != nil {
-		t.Fatal(err)
-	}
-	c.label(one, map[string]any{v1alpha1.LabelTarget: "a"})
-	c.eventually("with its own decision", func() bool {
-		if c.has("b", one) {
-			t.Fatal("it is made on b")
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+		one := c.configMap("one")
+		c.eventually("on a", func() bool { return c.has("a", one) })
+		c.d.catalog.Lock()
+		o := c.d.catalog.Find(one)
+		unit := binding.UnitID(o.UID)
+		b := c.d.catalog.Targets["b"].ID
+		c.d.catalog.Unlock()
+		if err := c.d.put(t.Context(), "shop", 0, scheduler.Record{Unit: catalog.UnitOf(one), Binding: &binding.Binding{
+			Unit: unit, Record: binding.Record{Era: c.d.era, Places: []binding.Place{{Target: b}}}}}); err != nil {
+			t.Fatal(err)
 		}
-		c.d.catalog.RLock()
-		defer c.d.catalog.RUnlock()
-		r := c.d.catalog.Records.Of(o)
-		return r.Unit == unit || r.Cohort != 0
+		c.label(one, map[string]any{v1alpha1.LabelTarget: "a"})
+		c.eventually("with its own decision", func() bool {
+			if c.has("b", one) {
+				t.Fatal("it is made on b")
+			}
+			c.d.catalog.RLock()
+			defer c.d.catalog.RUnlock()
+			r := c.d.catalog.Records.Of(o)
+			return r.Unit == unit || r.Cohort != 0
+		})
 	})
 }
