@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
@@ -16,7 +17,8 @@ import (
 const slow = "[1,2,3,4,5].exists(x, obj.metadata.annotations.text.matches('(.{99}){9}1') && x > 9)"
 
 // TestASpaceDoesNotTakeAllWorkers: one space has collectors and reports that keep workers busy, and
-// another one gets its results before the first of these is done.
+// another one gets its results before the first of these is done. It needs the real clock: a turn ends by
+// the time that evaluation takes.
 func TestASpaceDoesNotTakeAllWorkers(t *testing.T) {
 	c := newCenter(t, "paris")
 	c.place("web", "", "paris")
@@ -61,20 +63,22 @@ func TestASpaceDoesNotTakeAllWorkers(t *testing.T) {
 
 // TestWhatACollectorDoesNotSee: a Secret's annotation of kubectl has its data.
 func TestWhatACollectorDoesNotSee(t *testing.T) {
-	c := newCenter(t, "paris")
-	c.place("web", "", "paris")
-	k := store.Key{Space: "shop", Resource: "pods", Namespace: "app", Name: "p"}
-	c.says("paris", k, &store.Report{OriginUID: "uid-web", Object: json.RawMessage(`{"metadata":{"name":"p",
+	synctest.Test(t, func(t *testing.T) {
+		c := newCenter(t, "paris")
+		c.place("web", "", "paris")
+		k := store.Key{Space: "shop", Resource: "pods", Namespace: "app", Name: "p"}
+		c.says("paris", k, &store.Report{OriginUID: "uid-web", Object: json.RawMessage(`{"metadata":{"name":"p",
 		"annotations":{"kubectl.kubernetes.io/last-applied-configuration":"canary","a":"b"},
 		"ownerReferences":[{"apiVersion":"apps/v1","kind":"Deployment","name":"web"}]}}`)})
-	c.Put(ours("statuscollectors", "notes"), object("StatusCollector", "notes", nil, "spec", map[string]any{
-		"scope":  map[string]any{"resource": "pods", "ownedBy": "Placed"},
-		"select": []any{map[string]any{"name": "all", "def": "obj.metadata.annotations.map(k, k + obj.metadata.annotations[k]).join()"}}}))
-	c.start()
-	o := c.rows("notes", "notes", []string{"ab"})
-	if text := fmt.Sprint(fields.List(o, "results")); strings.Contains(text, "canary") {
-		t.Error(text)
-	}
+		c.Put(ours("statuscollectors", "notes"), object("StatusCollector", "notes", nil, "spec", map[string]any{
+			"scope":  map[string]any{"resource": "pods", "ownedBy": "Placed"},
+			"select": []any{map[string]any{"name": "all", "def": "obj.metadata.annotations.map(k, k + obj.metadata.annotations[k]).join()"}}}))
+		c.start()
+		o := c.rows("notes", "notes", []string{"ab"})
+		if text := fmt.Sprint(fields.List(o, "results")); strings.Contains(text, "canary") {
+			t.Error(text)
+		}
+	})
 }
 
 // TestCostlyCollectors: expressions that take the memory or the time of the center.

@@ -8,12 +8,12 @@ import (
 	"log/slog"
 	"reflect"
 	"testing"
-	"time"
 
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
 )
 
 // center is an API over a map whose writes come back as a store's do, with reports and decisions set
@@ -32,7 +32,6 @@ type center struct {
 }
 
 func newCenter(t *testing.T, targets ...string) *center {
-	t.Parallel()
 	c := &center{Center: spaceapitest.NewCenter(), t: t,
 		reports: map[string]map[store.Key]store.Report{}, placed: map[store.Key]placement.Located{},
 		decided: map[store.Key]string{}, outages: map[string]placement.Outage{}}
@@ -156,7 +155,7 @@ func (c *center) rows(name, result string, want ...[]string) map[string]any {
 	c.t.Helper()
 	var last any
 	var out map[string]any
-	for end := time.Now().Add(time.Minute); ; time.Sleep(5 * time.Millisecond) {
+	storetest.Eventually(c.t, fmt.Sprint(name, " ", result, " has the rows ", want), func() bool {
 		c.Mu.Lock()
 		out = spaceapitest.Clone(c.Objects[ours("combinedstatuses", name)])
 		c.Mu.Unlock()
@@ -173,13 +172,12 @@ func (c *center) rows(name, result string, want ...[]string) map[string]any {
 				is = append(is, texts)
 			}
 			if last = r; reflect.DeepEqual(is, want) {
-				return out
+				return true
 			}
 		}
-		if time.Now().After(end) {
-			c.t.Fatalf("%s %s: want %v, last %v", name, result, want, last)
-		}
-	}
+		return false
+	}, func() any { return last })
+	return out
 }
 
 func (c *center) written(k store.Key) int {

@@ -46,7 +46,6 @@ const uid = "uid-"
 func hashOf(version int) store.Hash { return store.HashBody(int64(version), []byte("body")) }
 
 func newCenter(t *testing.T, targets ...string) *center {
-	t.Parallel()
 	c := &center{t: t, revision: 1, reports: map[string]map[store.Key]store.Report{}, outages: map[string]placement.Outage{}}
 	c.object = map[string]any{"apiVersion": "skerry.dev/v1alpha1", "kind": "Placement",
 		"metadata": map[string]any{"name": "all", "uid": "uid-all", "generation": int64(3), "resourceVersion": "1"},

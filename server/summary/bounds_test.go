@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"unicode/utf8"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -13,34 +14,36 @@ import (
 // TestASiteSaysNoMoreThanItsObjectCanShow: what one site says at length does not keep what is said of the
 // object elsewhere from being shown.
 func TestASiteSaysNoMoreThanItsObjectCanShow(t *testing.T) {
-	c := newCenter(t)
-	secret := key("", "secrets", "plain")
-	c.place(secret, "v1", "Secret", "a", "b")
-	long := strings.Repeat("é", 1<<19)
-	for _, site := range []string{"a", "b"} {
-		c.says(site, secret, &store.Report{OriginUID: "uid-plain",
-			Error: &store.ReportError{Reason: "X\x1b[2J" + long, Message: long}})
-	}
-	var said store.ReportError
-	c.eventually("marked", func() bool {
-		o, _ := c.Get(t.Context(), secret, "")
-		meta, _ := o["metadata"].(map[string]any)
-		notes, _ := meta["annotations"].(map[string]any)
-		text, _ := notes[v1alpha1.AnnotationRefused].(string)
-		return json.Unmarshal([]byte(text), &said) == nil
+	synctest.Test(t, func(t *testing.T) {
+		c := newCenter(t)
+		secret := key("", "secrets", "plain")
+		c.place(secret, "v1", "Secret", "a", "b")
+		long := strings.Repeat("é", 1<<19)
+		for _, site := range []string{"a", "b"} {
+			c.says(site, secret, &store.Report{OriginUID: "uid-plain",
+				Error: &store.ReportError{Reason: "X\x1b[2J" + long, Message: long}})
+		}
+		var said store.ReportError
+		c.eventually("marked", func() bool {
+			o, _ := c.Get(t.Context(), secret, "")
+			meta, _ := o["metadata"].(map[string]any)
+			notes, _ := meta["annotations"].(map[string]any)
+			text, _ := notes[v1alpha1.AnnotationRefused].(string)
+			return json.Unmarshal([]byte(text), &said) == nil
+		})
+		if len(said.Message) > 3*maxMessage || said.Reason != "Refused" || !utf8.ValidString(said.Message) {
+			t.Errorf("%d bytes, reason %.80q", len(said.Message), said.Reason)
+		}
+		r := &store.Report{Event: &store.ReportEvent{Type: long, Reason: long, Component: long, Message: long},
+			Error: &store.ReportError{Reason: "QuotaExceeded", Message: "too many"}}
+		bound(r)
+		e := r.Event
+		if n := len(e.Type) + len(e.Reason) + len(e.Component) + len(e.Message); n > 2*maxMessage ||
+			!utf8.ValidString(e.Type+e.Reason+e.Component+e.Message) {
+			t.Errorf("an Event of %d bytes", n)
+		}
+		if r.Error.Reason != "QuotaExceeded" || r.Error.Message != "too many" {
+			t.Errorf("%+v", r.Error)
+		}
 	})
-	if len(said.Message) > 3*maxMessage || said.Reason != "Refused" || !utf8.ValidString(said.Message) {
-		t.Errorf("%d bytes, reason %.80q", len(said.Message), said.Reason)
-	}
-	r := &store.Report{Event: &store.ReportEvent{Type: long, Reason: long, Component: long, Message: long},
-		Error: &store.ReportError{Reason: "QuotaExceeded", Message: "too many"}}
-	bound(r)
-	e := r.Event
-	if n := len(e.Type) + len(e.Reason) + len(e.Component) + len(e.Message); n > 2*maxMessage ||
-		!utf8.ValidString(e.Type+e.Reason+e.Component+e.Message) {
-		t.Errorf("an Event of %d bytes", n)
-	}
-	if r.Error.Reason != "QuotaExceeded" || r.Error.Message != "too many" {
-		t.Errorf("%+v", r.Error)
-	}
 }

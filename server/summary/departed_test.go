@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+	"testing/synctest"
 
 	"skerry.dev/skerry/store"
 )
@@ -11,30 +12,32 @@ import (
 // A Pod that has gone from its space is remembered with its owner and its target, and with the Pods
 // that the owner has now. One that comes back is not. A name that nobody had is known to nobody.
 func TestADepartedPodIsRemembered(t *testing.T) {
-	c := newCenter(t)
-	c.place(web, "apps/v1", "Deployment", "a")
-	old, fresh := key("", "pods", "web-0"), key("", "pods", "web-1")
-	if _, known := DepartedPod(c.s, old); known {
-		t.Error("a Pod that never was is known")
-	}
-	c.says("a", old, podReport("Running"))
-	c.eventually("it is shown", func() bool { return c.exists(old) })
-	if _, known := DepartedPod(c.s, old); known {
-		t.Error("a Pod that is shown has gone")
-	}
-	c.place(web, "apps/v1", "Deployment", "b")
-	c.says("b", fresh, podReport("Running"))
-	c.says("a", old, nil)
-	c.eventually("another one is shown", func() bool { return c.exists(fresh) && !c.exists(old) })
-	c.eventually("it is remembered", func() bool {
-		was, known := DepartedPod(c.s, old)
-		return known && was.Owner == web && was.Target == "a" && slices.Equal(was.Pods, []string{"web-1"})
-	})
-	c.says("b", old, podReport("Running"))
-	c.eventually("it is shown again, elsewhere", func() bool { return c.exists(old) })
-	c.eventually("it has not gone", func() bool {
-		_, known := DepartedPod(c.s, old)
-		return !known
+	synctest.Test(t, func(t *testing.T) {
+		c := newCenter(t)
+		c.place(web, "apps/v1", "Deployment", "a")
+		old, fresh := key("", "pods", "web-0"), key("", "pods", "web-1")
+		if _, known := DepartedPod(c.s, old); known {
+			t.Error("a Pod that never was is known")
+		}
+		c.says("a", old, podReport("Running"))
+		c.eventually("it is shown", func() bool { return c.exists(old) })
+		if _, known := DepartedPod(c.s, old); known {
+			t.Error("a Pod that is shown has gone")
+		}
+		c.place(web, "apps/v1", "Deployment", "b")
+		c.says("b", fresh, podReport("Running"))
+		c.says("a", old, nil)
+		c.eventually("another one is shown", func() bool { return c.exists(fresh) && !c.exists(old) })
+		c.eventually("it is remembered", func() bool {
+			was, known := DepartedPod(c.s, old)
+			return known && was.Owner == web && was.Target == "a" && slices.Equal(was.Pods, []string{"web-1"})
+		})
+		c.says("b", old, podReport("Running"))
+		c.eventually("it is shown again, elsewhere", func() bool { return c.exists(old) })
+		c.eventually("it has not gone", func() bool {
+			_, known := DepartedPod(c.s, old)
+			return !known
+		})
 	})
 }
 

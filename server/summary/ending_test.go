@@ -55,18 +55,20 @@ func placedPodStays(t *testing.T) {
 // TestARefusedPodSaysWhy: where no target runs a Pod, kubectl get pods shows the reason; what a target says
 // of it counts from then on.
 func TestARefusedPodSaysWhy(t *testing.T) {
-	c := newCenter(t)
-	pod := key("", "pods", "bare")
-	c.place(pod, "v1", "Pod", "a")
-	c.says("a", pod, &store.Report{OriginUID: "uid-bare", Error: &store.ReportError{Reason: "PodSecurity", Message: "no hostPath"}})
-	c.eventually("the reason", func() bool {
-		s := c.status(pod)
-		return s["phase"] == "Pending" && s["reason"] == "PodSecurity" && s["message"] == "a: no hostPath"
-	})
-	c.says("a", pod, &store.Report{OriginUID: "uid-bare", Status: status(`{"phase":"Running"}`)})
-	c.eventually("what the target says", func() bool {
-		s := c.status(pod)
-		return s["phase"] == "Running" && s["reason"] == nil && s["message"] == nil
+	synctest.Test(t, func(t *testing.T) {
+		c := newCenter(t)
+		pod := key("", "pods", "bare")
+		c.place(pod, "v1", "Pod", "a")
+		c.says("a", pod, &store.Report{OriginUID: "uid-bare", Error: &store.ReportError{Reason: "PodSecurity", Message: "no hostPath"}})
+		c.eventually("the reason", func() bool {
+			s := c.status(pod)
+			return s["phase"] == "Pending" && s["reason"] == "PodSecurity" && s["message"] == "a: no hostPath"
+		})
+		c.says("a", pod, &store.Report{OriginUID: "uid-bare", Status: status(`{"phase":"Running"}`)})
+		c.eventually("what the target says", func() bool {
+			s := c.status(pod)
+			return s["phase"] == "Running" && s["reason"] == nil && s["message"] == nil
+		})
 	})
 }
 
@@ -95,24 +97,26 @@ func TestAPlacedClaimStaysWhileItIsInUse(t *testing.T) {
 
 // TestWhatIsNotEndedHere: a Pod that waits for a finalizer alone, and one that was placed nowhere.
 func TestWhatIsNotEndedHere(t *testing.T) {
-	c := newCenter(t)
-	for name, notes := range map[string]map[string]any{
-		"held": {v1alpha1.AnnotationTargets: "a"}, "nowhere": {},
-	} {
-		grace := 30.0
-		if name == "held" {
-			grace = 0
+	synctest.Test(t, func(t *testing.T) {
+		c := newCenter(t)
+		for name, notes := range map[string]map[string]any{
+			"held": {v1alpha1.AnnotationTargets: "a"}, "nowhere": {},
+		} {
+			grace := 30.0
+			if name == "held" {
+				grace = 0
+			}
+			c.mu.Lock()
+			c.commit(key("", "pods", name), map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{
+				"name": name, "uid": "u", "deletionTimestamp": "t", "deletionGracePeriodSeconds": grace, "annotations": notes,
+			}})
+			c.mu.Unlock()
+			if ends, err := c.s.end(t.Context(), key("", "pods", name)); ends || err != nil {
+				t.Errorf("%s: %v, %v", name, ends, err)
+			}
 		}
-		c.mu.Lock()
-		c.commit(key("", "pods", name), map[string]any{"apiVersion": "v1", "kind": "Pod", "metadata": map[string]any{
-			"name": name, "uid": "u", "deletionTimestamp": "t", "deletionGracePeriodSeconds": grace, "annotations": notes,
-		}})
-		c.mu.Unlock()
-		if ends, err := c.s.end(t.Context(), key("", "pods", name)); ends || err != nil {
-			t.Errorf("%s: %v, %v", name, ends, err)
+		if n := c.count(); n != 0 {
+			t.Errorf("%d writes", n)
 		}
-	}
-	if n := c.count(); n != 0 {
-		t.Errorf("%d writes", n)
-	}
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -68,73 +69,81 @@ func (c *center) ownerless(k store.Key) bool {
 // when its StatefulSet goes, before its target has said anything, and goes when the target has
 // deleted it.
 func TestClaimsStayInTheirSpace(t *testing.T) {
-	c := newCenter(t)
-	c.place(storing, "v1", "Namespace", "a")
-	c.place(db, "apps/v1", "StatefulSet", "a")
-	c.says("a", dataOf, claimReport("db"))
-	c.eventually("it is shown without an owner", func() bool { return c.ownerless(dataOf) })
-	uid, writes := c.uidOf(dataOf), c.count()
-	c.forget(db)
-	c.settle()
-	c.says("a", dataOf, claimReport(""))
-	c.settle()
-	if c.uidOf(dataOf) != uid || c.count() != writes {
-		t.Errorf("it is another one: %s, was %s; %d writes", c.uidOf(dataOf), uid, c.count()-writes)
-	}
-	c.says("a", dataOf, nil)
-	c.eventually("it goes", func() bool { return !c.exists(dataOf) })
+	synctest.Test(t, func(t *testing.T) {
+		c := newCenter(t)
+		c.place(storing, "v1", "Namespace", "a")
+		c.place(db, "apps/v1", "StatefulSet", "a")
+		c.says("a", dataOf, claimReport("db"))
+		c.eventually("it is shown without an owner", func() bool { return c.ownerless(dataOf) })
+		uid, writes := c.uidOf(dataOf), c.count()
+		c.forget(db)
+		c.settle()
+		c.says("a", dataOf, claimReport(""))
+		c.settle()
+		if c.uidOf(dataOf) != uid || c.count() != writes {
+			t.Errorf("it is another one: %s, was %s; %d writes", c.uidOf(dataOf), uid, c.count()-writes)
+		}
+		c.says("a", dataOf, nil)
+		c.eventually("it goes", func() bool { return !c.exists(dataOf) })
+	})
 }
 
 // TestClaimsOfATargetThatTheirNamespaceHasLeft: what was shown stays for as long as the Namespace is
 // that of the report. A target that the Namespace never had shows nothing.
 func TestClaimsOfATargetThatTheirNamespaceHasLeft(t *testing.T) {
-	c := newCenter(t)
-	c.place(storing, "v1", "Namespace", "a")
-	c.place(db, "apps/v1", "StatefulSet", "a")
-	c.says("a", dataOf, claimReport("db"))
-	c.eventually("it is shown", func() bool { return c.ownerless(dataOf) })
-	namespace := func(uid string) {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.commit(storing, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{
-			"name": storing.Name, "uid": uid}})
-	}
-	namespace("uid-" + storing.Name)
-	c.forget(db)
-	c.leave(storing)
-	c.says("a", dataOf, claimReport(""))
-	c.says("b", dataOf, claimReport(""))
-	c.settle()
-	if c.from(dataOf) != "a" || c.exists(key("", "persistentvolumeclaims", "data-db-0.b")) {
-		t.Errorf("shown from %q; of b: %v", c.from(dataOf), c.exists(key("", "persistentvolumeclaims", "data-db-0.b")))
-	}
-	namespace("another")
-	c.says("a", dataOf, claimReport(""))
-	c.eventually("the claims of another Namespace of that name are not shown", func() bool { return !c.exists(dataOf) })
+	synctest.Test(t, func(t *testing.T) {
+		c := newCenter(t)
+		c.place(storing, "v1", "Namespace", "a")
+		c.place(db, "apps/v1", "StatefulSet", "a")
+		c.says("a", dataOf, claimReport("db"))
+		c.eventually("it is shown", func() bool { return c.ownerless(dataOf) })
+		namespace := func(uid string) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			c.commit(storing, map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{
+				"name": storing.Name, "uid": uid}})
+		}
+		namespace("uid-" + storing.Name)
+		c.forget(db)
+		c.leave(storing)
+		c.says("a", dataOf, claimReport(""))
+		c.says("b", dataOf, claimReport(""))
+		c.settle()
+		if c.from(dataOf) != "a" || c.exists(key("", "persistentvolumeclaims", "data-db-0.b")) {
+			t.Errorf("shown from %q; of b: %v", c.from(dataOf), c.exists(key("", "persistentvolumeclaims", "data-db-0.b")))
+		}
+		namespace("another")
+		c.says("a", dataOf, claimReport(""))
+		c.eventually("the claims of another Namespace of that name are not shown", func() bool { return !c.exists(dataOf) })
+	})
 }
 
 // TestClaimsBesideThoseOfANewPlace: a StatefulSet that is elsewhere now has the plain names.
 func TestClaimsBesideThoseOfANewPlace(t *testing.T) {
-	c := newCenter(t)
-	c.place(storing, "v1", "Namespace", "a", "b")
-	c.place(db, "apps/v1", "StatefulSet", "b")
-	c.says("a", dataOf, claimReport(""))
-	c.eventually("it is alone", func() bool { return c.from(dataOf) == "a" })
-	c.says("b", dataOf, claimReport("db"))
-	c.eventually("it steps back", func() bool {
-		return c.from(dataOf) == "b" && c.from(key("", "persistentvolumeclaims", "data-db-0.a")) == "a"
+	synctest.Test(t, func(t *testing.T) {
+		c := newCenter(t)
+		c.place(storing, "v1", "Namespace", "a", "b")
+		c.place(db, "apps/v1", "StatefulSet", "b")
+		c.says("a", dataOf, claimReport(""))
+		c.eventually("it is alone", func() bool { return c.from(dataOf) == "a" })
+		c.says("b", dataOf, claimReport("db"))
+		c.eventually("it steps back", func() bool {
+			return c.from(dataOf) == "b" && c.from(key("", "persistentvolumeclaims", "data-db-0.a")) == "a"
+		})
 	})
 }
 
 // TestClaimsOfSitesOfBefore: their reports call the StatefulSet a controller, and nothing else.
 func TestClaimsOfSitesOfBefore(t *testing.T) {
-	c := newCenter(t)
-	c.place(db, "apps/v1", "StatefulSet", "a")
-	r := claimReport("db")
-	r.Object = json.RawMessage(`{"metadata":{"ownerReferences":[{"apiVersion":"apps/v1","kind":"StatefulSet","name":"db",
+	synctest.Test(t, func(t *testing.T) {
+		c := newCenter(t)
+		c.place(db, "apps/v1", "StatefulSet", "a")
+		r := claimReport("db")
+		r.Object = json.RawMessage(`{"metadata":{"ownerReferences":[{"apiVersion":"apps/v1","kind":"StatefulSet","name":"db",
 		"uid":"uid-db","controller":true}]}}`)
-	c.says("a", dataOf, r)
-	c.eventually("shown with its owner", func() bool { return c.owner(dataOf) == "StatefulSet/db uid-db" })
-	c.forget(db)
-	c.eventually("and goes with it", func() bool { return !c.exists(dataOf) })
+		c.says("a", dataOf, r)
+		c.eventually("shown with its owner", func() bool { return c.owner(dataOf) == "StatefulSet/db uid-db" })
+		c.forget(db)
+		c.eventually("and goes with it", func() bool { return !c.exists(dataOf) })
+	})
 }

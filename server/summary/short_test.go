@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"testing/synctest"
 
 	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
@@ -75,27 +76,29 @@ func (c *center) image() string {
 }
 
 func TestAShortReportIsCompleted(t *testing.T) {
-	c := newCenter(t)
-	c.place(web, "apps/v1", "Deployment", "a")
-	c.desire("v1")
-	c.says("a", replicaSet, c.short("v1", 0))
-	c.eventually("mirrored", func() bool { return c.exists(replicaSet) })
-	want := string(whole("v1", 0))
-	o, _ := c.Get(t.Context(), replicaSet, "")
-	meta := o["metadata"].(map[string]any)
-	for _, ours := range []string{"uid", "resourceVersion"} {
-		delete(meta, ours)
-	}
-	notes := meta["annotations"].(map[string]any)
-	for name := range notes {
-		if len(name) > 6 && name[:6] == "skerry" {
-			delete(notes, name)
+	synctest.Test(t, func(t *testing.T) {
+		c := newCenter(t)
+		c.place(web, "apps/v1", "Deployment", "a")
+		c.desire("v1")
+		c.says("a", replicaSet, c.short("v1", 0))
+		c.eventually("mirrored", func() bool { return c.exists(replicaSet) })
+		want := string(whole("v1", 0))
+		o, _ := c.Get(t.Context(), replicaSet, "")
+		meta := o["metadata"].(map[string]any)
+		for _, ours := range []string{"uid", "resourceVersion"} {
+			delete(meta, ours)
 		}
-	}
-	delete(o, "status")
-	if got := string(encode(o)); got != string(encode(spaceapitest.Clone(decoded(t, want)))) {
-		t.Errorf("mirrored as %s, want %s", got, want)
-	}
+		notes := meta["annotations"].(map[string]any)
+		for name := range notes {
+			if len(name) > 6 && name[:6] == "skerry" {
+				delete(notes, name)
+			}
+		}
+		delete(o, "status")
+		if got := string(encode(o)); got != string(encode(spaceapitest.Clone(decoded(t, want)))) {
+			t.Errorf("mirrored as %s, want %s", got, want)
+		}
+	})
 }
 
 func decoded(t *testing.T, s string) (out map[string]any) {
@@ -108,38 +111,40 @@ func decoded(t *testing.T, s string) (out map[string]any) {
 
 // A report against a version that the space does not have any more is completed from no other one.
 func TestAShortReportOfAnotherVersionWaits(t *testing.T) {
-	c := newCenter(t)
-	c.place(web, "apps/v1", "Deployment", "a")
-	c.desire("v1")
-	early := c.short("v1", 0)
-	c.desire("v2")
-	c.says("a", replicaSet, early)
-	other := key("", "configmaps", "later")
-	c.place(other, "v1", "ConfigMap", "a")
-	c.says("a", other, &store.Report{OriginUID: "uid-later", Error: &store.ReportError{Reason: "X", Message: "y"}})
-	c.eventually("what came later is written", func() bool { return c.count() > 0 })
-	if c.exists(replicaSet) {
-		t.Error("mirrored with the template of another version")
-	}
-	c.says(
-		"a",
-		replicaSet,
-		&store.Report{OriginUID: "uid-web", Object: whole("v1", 0), Status: status(`{"replicas":0}`)},
-	)
-	c.eventually("the whole one is mirrored", func() bool { return c.image() == "v1" })
+	synctest.Test(t, func(t *testing.T) {
+		c := newCenter(t)
+		c.place(web, "apps/v1", "Deployment", "a")
+		c.desire("v1")
+		early := c.short("v1", 0)
+		c.desire("v2")
+		c.says("a", replicaSet, early)
+		other := key("", "configmaps", "later")
+		c.place(other, "v1", "ConfigMap", "a")
+		c.says("a", other, &store.Report{OriginUID: "uid-later", Error: &store.ReportError{Reason: "X", Message: "y"}})
+		c.eventually("what came later is written", func() bool { return c.count() > 0 })
+		if c.exists(replicaSet) {
+			t.Error("mirrored with the template of another version")
+		}
+		c.says(
+			"a",
+			replicaSet,
+			&store.Report{OriginUID: "uid-web", Object: whole("v1", 0), Status: status(`{"replicas":0}`)},
+		)
+		c.eventually("the whole one is mirrored", func() bool { return c.image() == "v1" })
 
-	// With a mirror that is there already, only the status is known.
-	c.desire("v1")
-	late := c.short("v1", 7)
-	c.desire("v3")
-	c.says("a", replicaSet, late)
-	c.eventually("the status is shown", func() bool { return fmt.Sprint(c.status(replicaSet)["replicas"]) == "7" })
-	if c.image() != "v1" {
-		t.Errorf("the mirror runs %s", c.image())
-	}
-	c.desire("v1") // back again
-	c.eventually("it is tried again", func() bool {
-		o, _ := c.Get(t.Context(), replicaSet, "")
-		return fmt.Sprint(o["spec"].(map[string]any)["replicas"]) == "7"
+		// With a mirror that is there already, only the status is known.
+		c.desire("v1")
+		late := c.short("v1", 7)
+		c.desire("v3")
+		c.says("a", replicaSet, late)
+		c.eventually("the status is shown", func() bool { return fmt.Sprint(c.status(replicaSet)["replicas"]) == "7" })
+		if c.image() != "v1" {
+			t.Errorf("the mirror runs %s", c.image())
+		}
+		c.desire("v1") // back again
+		c.eventually("it is tried again", func() bool {
+			o, _ := c.Get(t.Context(), replicaSet, "")
+			return fmt.Sprint(o["spec"].(map[string]any)["replicas"]) == "7"
+		})
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel/upsync"
 )
 
@@ -159,11 +160,12 @@ func secret(name string) store.Key {
 	return store.Key{Space: "shop", Resource: "secrets", Namespace: "app", Name: name}
 }
 
-// born has a target report a Secret by the Upsync of a Placement, as soon as that is there.
+// born has a target report a Secret by the Upsync of a Placement, as soon as that is there: it does
+// not wait until all rests.
 func (c *center) born(target, rule, name, value string, more map[string]any) {
 	c.t.Helper()
 	k := upsync.RuleKey("shop", rule)
-	spaceapitest.Eventually(c.t, "the Upsync "+rule, func() bool { return c.Object(k) != nil })
+	storetest.Eventually(c.t, "the Upsync "+rule, func() bool { return c.Object(k) != nil })
 	o := map[string]any{"apiVersion": "v1", "kind": "Secret", "type": "Opaque",
 		"metadata": map[string]any{"name": name, "namespace": "app", "uid": "there-" + target + name,
 			"labels": map[string]any{"made": "here", "skerry.dev/target": "x"}}, "data": map[string]any{"p": value}}
