@@ -10,13 +10,14 @@
 //		return nil, spaceapitest.NotFound(k)
 //	}
 //
-// [Run] starts a controller, and [Eventually] waits for what it does with them.
+// [Run] starts a controller, and [Eventually] waits for what it does with them, in simulated time.
 package spaceapitest
 
 import (
 	"encoding/json"
 	"errors"
 	"testing"
+	"testing/synctest"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -77,8 +78,9 @@ func resource(k store.Key) schema.GroupResource {
 	return schema.GroupResource{Group: k.Group, Resource: k.Resource}
 }
 
-// Eventually waits until ok returns true: for what a controller does in its own time.
+// Eventually waits until ok returns true: for what a controller does in its own time. It looks whenever
+// all goroutines rest, so it panics outside a bubble of testing/synctest, where nothing says when they do.
 func Eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
-	storetest.Eventually(t, what, ok)
+	storetest.Eventually(t, what, func() bool { synctest.Wait(); return ok() })
 }
