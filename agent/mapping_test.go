@@ -282,7 +282,7 @@ func mappedObjectsAreReadAgainWhereTheyAre(t *testing.T) {
 		return func() bool { return s.api.Waited("/api/v1/configmaps") == n }
 	}
 	eventually(t, "it is asked where the kind is", waited(1))
-	s.api.Pass()
+	s.api.Pass("/api/v1/configmaps")
 	eventually(t, "the kind is being listed", waited(2))
 	second := bank(configMap("app", "second", "1"))
 	s.desire(second)

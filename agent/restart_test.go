@@ -163,7 +163,7 @@ func objectThatGoesWhileItsKindIsListedIsWrittenAgain(t *testing.T) {
 	s.desire(configMap("default", "first", "1"))
 	waited := func(n int) func() bool { return func() bool { return s.api.Waited("/api/v1/configmaps") == n } }
 	eventually(t, "it is asked where the kind is", waited(1))
-	s.api.Pass()
+	s.api.Pass("/api/v1/configmaps")
 	eventually(t, "the kind is being listed", waited(2))
 	c := configMap("default", "c", "1")
 	s.desire(c)

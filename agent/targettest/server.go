@@ -63,7 +63,7 @@ type Server struct {
 	paused   chan struct{} // nil: not paused
 	waited   map[string]int
 	listed   map[string]int
-	pass     chan struct{}
+	pass     map[string]chan struct{}
 	closing  chan struct{}
 }
 
@@ -87,7 +87,7 @@ func NewInMemory(t testing.TB) *Server { return start(t, tunneltest.NewMemory())
 func start(t testing.TB, memory *tunneltest.Memory) *Server {
 	s := &Server{
 		objects: map[ref]map[string]any{}, owned: map[ref]ownership{}, waited: map[string]int{},
-		listed: map[string]int{}, pass: make(chan struct{}),
+		listed: map[string]int{}, pass: map[string]chan struct{}{},
 		changed: make(chan struct{}), closing: make(chan struct{}), revision: 100,
 		kinds: []Kind{
 			{"", "v1", "namespaces", "Namespace", false},

@@ -70,7 +70,9 @@ func (s *Server) Pause(on bool) {
 func (s *Server) gate(r *http.Request) {
 	s.mu.Lock()
 	paused := s.paused
+	var pass chan struct{}
 	if paused != nil {
+		pass = s.passLocked(r.URL.Path)
 		s.waited[r.URL.Path]++
 	}
 	s.mu.Unlock()
@@ -79,13 +81,25 @@ func (s *Server) gate(r *http.Request) {
 	}
 	select {
 	case <-paused:
-	case <-s.pass:
+	case <-pass:
 	case <-r.Context().Done():
 	}
 }
 
-// Pass lets one list or watch go on that waits because of Pause.
-func (s *Server) Pass() { s.pass <- struct{}{} }
+// Pass lets one list or watch of a path go on that waits because of Pause.
+func (s *Server) Pass(path string) {
+	s.mu.Lock()
+	pass := s.passLocked(path)
+	s.mu.Unlock()
+	pass <- struct{}{}
+}
+
+func (s *Server) passLocked(path string) chan struct{} {
+	if s.pass[path] == nil {
+		s.pass[path] = make(chan struct{})
+	}
+	return s.pass[path]
+}
 
 // Waited is how many lists and watches of a path had to wait because of Pause.
 func (s *Server) Waited(path string) int {
