@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"skerry.dev/skerry/agent/backoff"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compactmap"
 )
@@ -94,7 +95,7 @@ func (c *conflictBackoff) wrote(k store.Key) (int, time.Duration) {
 	}
 	seen.times++
 	seen.at = seen.next
-	wait := backoff(seen.times, contestFirst, contestLimit)
+	wait := backoff.Half(seen.times, contestFirst, contestLimit)
 	seen.next = seen.next.Add(wait)
 	c.last.Put(k, seen)
 	return seen.times, wait

@@ -3,10 +3,10 @@ package apply
 import (
 	"container/heap"
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
+	"skerry.dev/skerry/agent/backoff"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compactmap"
 )
@@ -303,22 +303,13 @@ func (q *queue) done(k store.Key, retry bool, base, limit time.Duration) int {
 		q.pushLocked(it)
 	case retry:
 		it.failures++
-		q.delayLocked(it, backoff(it.failures, base, limit))
+		q.delayLocked(it, backoff.Half(it.failures, base, limit))
 	default:
 		q.items.Delete(k)
 		q.near.drop(k)
 		return 0
 	}
 	return it.failures
-}
-
-// backoff returns a random time between half and all of base*2^(failures-1), at most limit.
-func backoff(failures int, base, limit time.Duration) time.Duration {
-	d := limit
-	if failures <= 20 {
-		d = min(limit, base<<(failures-1))
-	}
-	return d/2 + rand.N(d/2+1)
 }
 
 // len is how many keys are not done.

@@ -151,14 +151,6 @@ func TestQueueEndsWithItsContext(t *testing.T) {
 	}
 }
 
-func TestBackoffStaysInItsLimits(t *testing.T) {
-	for failures := 1; failures < 200; failures++ {
-		if d := backoff(failures, time.Second, time.Minute); d < time.Second/2 || d > time.Minute {
-			t.Errorf("failure %d: %v", failures, d)
-		}
-	}
-}
-
 func TestContestsSlowDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := conflictBackoff{}

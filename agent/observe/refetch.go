@@ -6,6 +6,8 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/agent/backoff"
 )
 
 // refetcher reads single objects again that were seen before it was known that they are ours.
@@ -121,7 +123,7 @@ func (f *refetcher) run(ctx context.Context) {
 			failures = 0
 		case !waits:
 			failures, waits = failures+1, true
-			retry.Reset(backoff(failures))
+			retry.Reset(backoff.Half(failures, retryFirst, retryLimit))
 		}
 		f.o.mu.Lock()
 		if ctx.Err() == nil {

@@ -9,6 +9,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"skerry.dev/skerry/agent/backoff"
 	"skerry.dev/skerry/agent/target"
 )
 
@@ -34,7 +35,7 @@ type watcher struct {
 const (
 	watchLimit = 8 * time.Minute
 	watchShort = time.Second
-	retryFirst = 100 * time.Millisecond
+	retryFirst = 200 * time.Millisecond
 	retryLimit = 30 * time.Second
 )
 
@@ -118,17 +119,8 @@ func (w *watcher) settled(ctx context.Context) {
 	}
 }
 
-// backoff is how long to wait after so many failures in a row.
-func backoff(failures int) time.Duration {
-	d := retryLimit
-	if failures < 12 {
-		d = min(d, retryFirst<<failures)
-	}
-	return d/2 + rand.N(d/2)
-}
-
 func (w *watcher) wait(ctx context.Context, failures int) {
-	timer := time.NewTimer(backoff(failures))
+	timer := time.NewTimer(backoff.Half(failures, retryFirst, retryLimit))
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"skerry.dev/skerry/agent/backoff"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/enroll"
 	"skerry.dev/skerry/tunnel/quic"
@@ -33,14 +34,9 @@ const (
 	strangerReason  = "TargetUnknown"
 )
 
-// fullJitter returns a random time up to firstWait*2^(failures-1), at most longest. Sites that lost
-// their parent at the same moment so come back spread over the whole time.
+// fullJitter returns a random time up to firstWait*2^(failures-1), at most longest.
 func fullJitter(failures int, longest time.Duration) time.Duration {
-	limit := longest
-	if failures < 10 {
-		limit = min(longest, firstWait<<(failures-1))
-	}
-	return rand.N(limit) + 1
+	return backoff.Full(failures, firstWait, longest)
 }
 
 // waitAfter returns how long to wait after a session or a dial ended with err. For a parent that
