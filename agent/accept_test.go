@@ -12,7 +12,9 @@ import (
 )
 
 // Held deletions touch nothing on the target, over a crash too, until an admin has confirmed them.
-func TestHeldDeletionsTouchNothing(t *testing.T) {
+func TestHeldDeletionsTouchNothing(t *testing.T) { inBubble(t, heldDeletionsTouchNothing) }
+
+func heldDeletionsTouchNothing(t *testing.T) {
 	s := newSite(t)
 	s.share = 30
 	s.restart(false)
@@ -61,7 +63,9 @@ func TestHeldDeletionsTouchNothing(t *testing.T) {
 }
 
 // A center is accepted for the state that the admin saw, and only while it is held.
-func TestAcceptIsForWhatIsHeld(t *testing.T) {
+func TestAcceptIsForWhatIsHeld(t *testing.T) { inBubble(t, acceptIsForWhatIsHeld) }
+
+func acceptIsForWhatIsHeld(t *testing.T) {
 	s := newSite(t)
 	s.desire(namespace("app"))
 	s.settled()

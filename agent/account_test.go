@@ -20,7 +20,9 @@ func writers(api *targettest.Server) map[string]string {
 	return by
 }
 
-func TestSpacesWriteAsTheirOwnAccount(t *testing.T) {
+func TestSpacesWriteAsTheirOwnAccount(t *testing.T) { inBubble(t, spacesWriteAsTheirOwnAccount) }
+
+func spacesWriteAsTheirOwnAccount(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.agent.applier.Impersonate = true
 	ns, c, definition := spaceNamespace("shop", "u1", "app"), configMap("app", "c", "1"), crd("widgets", "Widget")
@@ -79,7 +81,9 @@ func theSitesRBACHasTheLastWord(t *testing.T) {
 
 // TestANamespaceThatGoesIsNamed: who deletes a namespace at the site deletes the space's RoleBinding in it.
 // What is refused for that is not the site's admin's word.
-func TestANamespaceThatGoesIsNamed(t *testing.T) {
+func TestANamespaceThatGoesIsNamed(t *testing.T) { inBubble(t, aNamespaceThatGoesIsNamed) }
+
+func aNamespaceThatGoesIsNamed(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.agent.applier.Impersonate = true
 	ns, c := spaceNamespace("shop", "u1", "app"), configMap("app", "c", "1")

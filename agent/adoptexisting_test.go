@@ -43,52 +43,58 @@ func TestWhenAlreadyExists(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			s := newSite(t)
-			uid := s.api.PutAs("kubectl", "", "v1", "ConfigMap", "default", "c", c.there)
-			found := s.api.Object("", "configmaps", "default", "c")
-			e := configMap("default", "c", "ours")
-			if c.policy != "" {
-				e = with(e, c.policy)
-			}
-			s.desire(e)
-			if c.refused != "" {
-				if m := s.reported(e, "AlreadyExists"); !strings.Contains(m, c.refused) {
-					t.Errorf("message %q", m)
+			inBubble(t, func(t *testing.T) {
+				s := newSite(t)
+				uid := s.api.PutAs("kubectl", "", "v1", "ConfigMap", "default", "c", c.there)
+				found := s.api.Object("", "configmaps", "default", "c")
+				e := configMap("default", "c", "ours")
+				if c.policy != "" {
+					e = with(e, c.policy)
 				}
-				if dump(s.api.Object("", "configmaps", "default", "c")) != dump(found) {
-					t.Error("it was changed")
+				s.desire(e)
+				if c.refused != "" {
+					if m := s.reported(e, "AlreadyExists"); !strings.Contains(m, c.refused) {
+						t.Errorf("message %q", m)
+					}
+					if dump(s.api.Object("", "configmaps", "default", "c")) != dump(found) {
+						t.Error("it was changed")
+					}
+					s.desire(gone(e))
+					s.settled()
+					if !s.exists(e) {
+						t.Error("it was deleted")
+					}
+					return
+				}
+				s.settled()
+				s.healthy(e)
+				now := s.api.Object("", "configmaps", "default", "c")
+				want := "ours"
+				if strings.Contains(c.policy, "retain") {
+					want = "theirs"
+				}
+				if s.data("c")["value"] != want || metadata(now)["uid"] != uid {
+					t.Errorf("taken over: %v", now)
+				}
+				if c.name == "equal and more of their own" && s.data("c")["more"] != "x" {
+					t.Error("a field of theirs is gone")
 				}
 				s.desire(gone(e))
 				s.settled()
-				if !s.exists(e) {
-					t.Error("it was deleted")
+				if s.exists(e) {
+					t.Error("what was taken over is not removed with its source")
 				}
-				return
-			}
-			s.settled()
-			s.healthy(e)
-			now := s.api.Object("", "configmaps", "default", "c")
-			want := "ours"
-			if strings.Contains(c.policy, "retain") {
-				want = "theirs"
-			}
-			if s.data("c")["value"] != want || metadata(now)["uid"] != uid {
-				t.Errorf("taken over: %v", now)
-			}
-			if c.name == "equal and more of their own" && s.data("c")["more"] != "x" {
-				t.Error("a field of theirs is gone")
-			}
-			s.desire(gone(e))
-			s.settled()
-			if s.exists(e) {
-				t.Error("what was taken over is not removed with its source")
-			}
+			})
 		})
 	}
 }
 
 // Somebody makes the object in the very moment in which it is written the first time.
 func TestObjectMadeAtTheSameMomentIsNotTouched(t *testing.T) {
+	inBubble(t, objectMadeAtTheSameMomentIsNotTouched)
+}
+
+func objectMadeAtTheSameMomentIsNotTouched(t *testing.T) {
 	s := newSite(t)
 	s.api.Before(func(method, _, name string) {
 		if method == "PATCH" && s.api.Object("", "configmaps", "default", name) == nil {
@@ -113,7 +119,9 @@ func TestObjectMadeAtTheSameMomentIsNotTouched(t *testing.T) {
 
 // Two spaces that place an object of the same name on one cluster: the first has it, the second is
 // told whose it is.
-func TestAnotherSpaceIsNamed(t *testing.T) {
+func TestAnotherSpaceIsNamed(t *testing.T) { inBubble(t, anotherSpaceIsNamed) }
+
+func anotherSpaceIsNamed(t *testing.T) {
 	s := newSite(t)
 	ours := configMap("default", "c", "ours")
 	s.desire(ours)
@@ -138,7 +146,9 @@ func TestAnotherSpaceIsNamed(t *testing.T) {
 
 // A lost record of an object whose source was made anew meanwhile: the label of the site tells that
 // it is ours.
-func TestObjectOfAnEarlierSourceIsOurs(t *testing.T) {
+func TestObjectOfAnEarlierSourceIsOurs(t *testing.T) { inBubble(t, objectOfAnEarlierSourceIsOurs) }
+
+func objectOfAnEarlierSourceIsOurs(t *testing.T) {
 	s := newSite(t)
 	s.clients.SetSite("this-site")
 	for site, refused := range map[string]bool{"this-site": false, "another-site": true} {

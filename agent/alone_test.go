@@ -29,7 +29,9 @@ func alone(t *testing.T, e store.Entry, generation int64, policy string) store.E
 
 // TestAssociatedNone: of an object that comes alone neither Pods nor ReplicaSets nor Warnings are
 // reported, from the next version on and after a restart, and all of them when it does not any more.
-func TestAssociatedNone(t *testing.T) {
+func TestAssociatedNone(t *testing.T) { inBubble(t, associatedNone) }
+
+func associatedNone(t *testing.T) {
 	s := newSite(t)
 	web := deployment(1, "default", "web", 1)
 	s.desire(web, deployment(1, "default", "other", 1))

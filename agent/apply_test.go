@@ -24,7 +24,9 @@ func crd(plural, kind string) store.Entry {
 	)
 }
 
-func TestAppliesInOrderOfKinds(t *testing.T) {
+func TestAppliesInOrderOfKinds(t *testing.T) { inBubble(t, appliesInOrderOfKinds) }
+
+func appliesInOrderOfKinds(t *testing.T) {
 	s := newSite(t)
 	widget := live("example.com", "widgets", "example.com/v1", "Widget", "app", "w", nil)
 	s.desire(widget, configMap("app", "c", "1"), namespace("app"), crd("widgets", "Widget"))
@@ -46,7 +48,9 @@ func TestAppliesInOrderOfKinds(t *testing.T) {
 	}
 }
 
-func TestWaitsForWhatComesLater(t *testing.T) {
+func TestWaitsForWhatComesLater(t *testing.T) { inBubble(t, waitsForWhatComesLater) }
+
+func waitsForWhatComesLater(t *testing.T) {
 	s := newSite(t)
 	c := configMap("late", "c", "1")
 	w := live("example.com", "widgets", "example.com/v1", "Widget", "late", "w", nil)
@@ -70,6 +74,10 @@ func TestWaitsForWhatComesLater(t *testing.T) {
 }
 
 func TestUpdateRemovesFieldsAndIsOneWrite(t *testing.T) {
+	inBubble(t, updateRemovesFieldsAndIsOneWrite)
+}
+
+func updateRemovesFieldsAndIsOneWrite(t *testing.T) {
 	s := newSite(t)
 	c := live(
 		"",
@@ -92,7 +100,9 @@ func TestUpdateRemovesFieldsAndIsOneWrite(t *testing.T) {
 	}
 }
 
-func TestForeignObjectIsNotTouched(t *testing.T) {
+func TestForeignObjectIsNotTouched(t *testing.T) { inBubble(t, foreignObjectIsNotTouched) }
+
+func foreignObjectIsNotTouched(t *testing.T) {
 	s := newSite(t)
 	s.api.Put("v1", "ConfigMap", "default", "c", map[string]any{"data": map[string]any{"value": "theirs"}})
 	c := configMap("default", "c", "ours")
@@ -113,6 +123,10 @@ func TestForeignObjectIsNotTouched(t *testing.T) {
 }
 
 func TestObjectReplacedByAnotherHandIsNotOurs(t *testing.T) {
+	inBubble(t, objectReplacedByAnotherHandIsNotOurs)
+}
+
+func objectReplacedByAnotherHandIsNotOurs(t *testing.T) {
 	s := newSite(t)
 	c := configMap("default", "c", "1")
 	s.desire(c)
@@ -154,36 +168,40 @@ func TestRefusalIsReportedInTheTargetsWordsAndOthersGoOn(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.want, func(t *testing.T) {
-			s := newSite(t)
-			s.api.Refuse(func(_, _, name string) *targettest.Refusal {
-				if name == "bad" {
-					return &targettest.Refusal{Code: c.code, Reason: c.reason, Message: c.message}
+			inBubble(t, func(t *testing.T) {
+				s := newSite(t)
+				s.api.Refuse(func(_, _, name string) *targettest.Refusal {
+					if name == "bad" {
+						return &targettest.Refusal{Code: c.code, Reason: c.reason, Message: c.message}
+					}
+					return nil
+				})
+				bad, good := configMap("default", "bad", "1"), configMap("default", "good", "1")
+				s.desire(bad, good)
+				eventually(t, "the good one is applied", func() bool { return s.exists(good) })
+				eventually(
+					t,
+					"the refusal is reported",
+					func() bool { r := s.report(bad.Key); return r != nil && r.Error != nil },
+				)
+				if r := s.report(bad.Key); r.Error.Reason != c.want || r.Error.Message != c.message || r.Applied != "" ||
+					r.OriginUID != "source-configmaps-bad" {
+					t.Errorf("report: %s %+v", dump(r), r.Error)
 				}
-				return nil
+				s.api.Refuse(nil)
+				s.desire(configMap("default", "bad", "2"))
+				s.settled()
+				if r := s.report(bad.Key); r.Error != nil || r.Applied == "" {
+					t.Errorf("report after the refusal was lifted: %s", dump(r))
+				}
 			})
-			bad, good := configMap("default", "bad", "1"), configMap("default", "good", "1")
-			s.desire(bad, good)
-			eventually(t, "the good one is applied", func() bool { return s.exists(good) })
-			eventually(
-				t,
-				"the refusal is reported",
-				func() bool { r := s.report(bad.Key); return r != nil && r.Error != nil },
-			)
-			if r := s.report(bad.Key); r.Error.Reason != c.want || r.Error.Message != c.message || r.Applied != "" ||
-				r.OriginUID != "source-configmaps-bad" {
-				t.Errorf("report: %s %+v", dump(r), r.Error)
-			}
-			s.api.Refuse(nil)
-			s.desire(configMap("default", "bad", "2"))
-			s.settled()
-			if r := s.report(bad.Key); r.Error != nil || r.Applied == "" {
-				t.Errorf("report after the refusal was lifted: %s", dump(r))
-			}
 		})
 	}
 }
 
-func TestTombstonesDeleteOnlyOurs(t *testing.T) {
+func TestTombstonesDeleteOnlyOurs(t *testing.T) { inBubble(t, tombstonesDeleteOnlyOurs) }
+
+func tombstonesDeleteOnlyOurs(t *testing.T) {
 	s := newSite(t)
 	var all []store.Entry
 	for i := range 20 {
@@ -221,6 +239,10 @@ func TestTombstonesDeleteOnlyOurs(t *testing.T) {
 }
 
 func TestNamespaceWithForeignContentStays(t *testing.T) {
+	inBubble(t, namespaceWithForeignContentStays)
+}
+
+func namespaceWithForeignContentStays(t *testing.T) {
 	s := newSite(t)
 	s.desire(namespace("app"), configMap("app", "c", "1"))
 	s.settled()
@@ -237,6 +259,10 @@ func TestNamespaceWithForeignContentStays(t *testing.T) {
 }
 
 func TestNamespaceOfOthersAndProtectedNamesAreNeverDeleted(t *testing.T) {
+	inBubble(t, namespaceOfOthersAndProtectedNamesAreNeverDeleted)
+}
+
+func namespaceOfOthersAndProtectedNamesAreNeverDeleted(t *testing.T) {
 	s := newSite(t)
 	s.api.Put("v1", "Namespace", "", "theirs", nil)
 	role := live(
@@ -268,7 +294,9 @@ func TestNamespaceOfOthersAndProtectedNamesAreNeverDeleted(t *testing.T) {
 	}
 }
 
-func TestTombstoneWaitsForFinalizers(t *testing.T) {
+func TestTombstoneWaitsForFinalizers(t *testing.T) { inBubble(t, tombstoneWaitsForFinalizers) }
+
+func tombstoneWaitsForFinalizers(t *testing.T) {
 	s := newSite(t)
 	c := configMap("default", "c", "1")
 	s.desire(c)
@@ -293,7 +321,9 @@ func TestTombstoneWaitsForFinalizers(t *testing.T) {
 	eventually(t, "the tombstone is forgotten", func() bool { _, ok, _ := s.desired.Get(c.Key); return !ok })
 }
 
-func TestBurstIsParallel(t *testing.T) {
+func TestBurstIsParallel(t *testing.T) { inBubble(t, burstIsParallel) }
+
+func burstIsParallel(t *testing.T) {
 	s := newSite(t)
 	var all []store.Entry
 	for i := range 100 {
@@ -306,7 +336,9 @@ func TestBurstIsParallel(t *testing.T) {
 	}
 }
 
-func TestObjectTakenOverIsNotDeleted(t *testing.T) {
+func TestObjectTakenOverIsNotDeleted(t *testing.T) { inBubble(t, objectTakenOverIsNotDeleted) }
+
+func objectTakenOverIsNotDeleted(t *testing.T) {
 	s := newSite(t)
 	c := configMap("default", "c", "1")
 	s.desire(c)
@@ -325,7 +357,9 @@ func TestObjectTakenOverIsNotDeleted(t *testing.T) {
 	}
 }
 
-func TestTheSameAgainIsNoWrite(t *testing.T) {
+func TestTheSameAgainIsNoWrite(t *testing.T) { inBubble(t, theSameAgainIsNoWrite) }
+
+func theSameAgainIsNoWrite(t *testing.T) {
 	s := newSite(t)
 	c := configMap("default", "c", "1")
 	s.desire(c)

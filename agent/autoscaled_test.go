@@ -84,6 +84,10 @@ func autoscalerOwnsReplicas(t *testing.T) {
 
 // The replicas of a custom resource are in the field that its definition names for the scale subresource.
 func TestAutoscalerOwnsReplicasOfACustomResource(t *testing.T) {
+	inBubble(t, autoscalerOwnsReplicasOfACustomResource)
+}
+
+func autoscalerOwnsReplicasOfACustomResource(t *testing.T) {
 	for _, path := range []string{".spec.replicas", ".spec.pool.size"} {
 		s := newSite(t)
 		s.desire(live("apiextensions.k8s.io", "customresourcedefinitions", "apiextensions.k8s.io/v1",

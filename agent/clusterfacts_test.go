@@ -8,7 +8,9 @@ import (
 )
 
 // The classes of a cluster are offered to all spaces; those that came from a space are its own.
-func TestClassesOfSpacesAreNoOffer(t *testing.T) {
+func TestClassesOfSpacesAreNoOffer(t *testing.T) { inBubble(t, classesOfSpacesAreNoOffer) }
+
+func classesOfSpacesAreNoOffer(t *testing.T) {
 	s := targettest.NewInMemory(t)
 	a := &agent{clients: target.NewClients(target.Cluster(s.Config()))}
 	for name, annotations := range map[string]any{"ours": nil, "theirs": map[string]any{target.AnnotationOrigin: "shop/"}} {

@@ -9,6 +9,10 @@ import (
 
 // A claim without a class takes any volume without one where the cluster has no default class.
 func TestClaimWithoutAClassNeedsTheDefaultOne(t *testing.T) {
+	inBubble(t, claimWithoutAClassNeedsTheDefaultOne)
+}
+
+func claimWithoutAClassNeedsTheDefaultOne(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.api.Put("storage.k8s.io/v1", "StorageClass", "", "slow", nil)
 	claim := live("", "persistentvolumeclaims", "v1", "PersistentVolumeClaim", "app", "data",

@@ -8,7 +8,9 @@ import (
 
 // TestClaimsOfDevicesAreReported: those that a site makes of the templates that Pods of a placed
 // workload name; nobody else's.
-func TestClaimsOfDevicesAreReported(t *testing.T) {
+func TestClaimsOfDevicesAreReported(t *testing.T) { inBubble(t, claimsOfDevicesAreReported) }
+
+func claimsOfDevicesAreReported(t *testing.T) {
 	s := newSite(t)
 	key := func(name string) store.Key {
 		return store.Key{Space: space, Group: "resource.k8s.io", Resource: "resourceclaims", Namespace: "default", Name: name}

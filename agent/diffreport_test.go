@@ -131,6 +131,10 @@ func aReplicaSetIsToldWithoutWhatTheParentKnows(t *testing.T) {
 }
 
 func TestTheFormOfReportsSurvivesARestart(t *testing.T) {
+	inBubble(t, theFormOfReportsSurvivesARestart)
+}
+
+func theFormOfReportsSurvivesARestart(t *testing.T) {
 	s := newSite(t)
 	d := templated(1, "web", "v1")
 	s.identity.welcomed("site-1", store.ReportsShort)

@@ -46,7 +46,9 @@ func (s *site) spec(name string) map[string]any {
 
 func data(values map[string]any) map[string]any { return map[string]any{"data": values} }
 
-func TestDriftIsSetBack(t *testing.T) {
+func TestDriftIsSetBack(t *testing.T) { inBubble(t, driftIsSetBack) }
+
+func driftIsSetBack(t *testing.T) {
 	s := newSite(t)
 	c, d := configMap("default", "c", "ours"), deployment(1, "default", "web", 3)
 	s.desire(c, d)
@@ -93,6 +95,10 @@ func removedFieldsComeBack(t *testing.T) {
 }
 
 func TestDriftWhileDownIsSetBackAtTheStart(t *testing.T) {
+	inBubble(t, driftWhileDownIsSetBackAtTheStart)
+}
+
+func driftWhileDownIsSetBackAtTheStart(t *testing.T) {
 	s := newSite(t)
 	c, same := configMap("default", "c", "ours"), configMap("default", "same", "ours")
 	s.desire(c, same)
@@ -108,7 +114,9 @@ func TestDriftWhileDownIsSetBackAtTheStart(t *testing.T) {
 	}
 }
 
-func TestDriftIsOnlyReported(t *testing.T) {
+func TestDriftIsOnlyReported(t *testing.T) { inBubble(t, driftIsOnlyReported) }
+
+func driftIsOnlyReported(t *testing.T) {
 	s := newSite(t)
 	sync := `{"whenDrifted":"Report"}`
 	c, gone := with(configMap("default", "c", "ours"), sync), with(configMap("default", "deleted", "ours"), sync)
@@ -146,6 +154,10 @@ func TestDriftIsOnlyReported(t *testing.T) {
 }
 
 func TestWhatIsReportedBeforeTheTargetIsObservedStays(t *testing.T) {
+	inBubble(t, whatIsReportedBeforeTheTargetIsObservedStays)
+}
+
+func whatIsReportedBeforeTheTargetIsObservedStays(t *testing.T) {
 	s := newSite(t)
 	gone := with(configMap("default", "deleted", "ours"), `{"whenDrifted":"Report"}`)
 	s.desire(gone)
@@ -160,7 +172,9 @@ func TestWhatIsReportedBeforeTheTargetIsObservedStays(t *testing.T) {
 	s.reported(gone, "Drifted")
 }
 
-func TestReportedDriftStaysReported(t *testing.T) {
+func TestReportedDriftStaysReported(t *testing.T) { inBubble(t, reportedDriftStaysReported) }
+
+func reportedDriftStaysReported(t *testing.T) {
 	s := newSite(t)
 	c := with(configMap("default", "c", "ours"), `{"whenDrifted":"Report"}`)
 	s.desire(c)
@@ -175,7 +189,9 @@ func TestReportedDriftStaysReported(t *testing.T) {
 	}
 }
 
-func TestDriftThatIsTakenBackIsNoDrift(t *testing.T) {
+func TestDriftThatIsTakenBackIsNoDrift(t *testing.T) { inBubble(t, driftThatIsTakenBackIsNoDrift) }
+
+func driftThatIsTakenBackIsNoDrift(t *testing.T) {
 	s := newSite(t)
 	c := with(configMap("default", "c", "ours"), `{"whenDrifted":"Report"}`)
 	s.desire(c)
@@ -231,7 +247,9 @@ func contestIsSlowAndNamed(t *testing.T) {
 	})
 }
 
-func TestRetainedFieldsAreWrittenOnce(t *testing.T) {
+func TestRetainedFieldsAreWrittenOnce(t *testing.T) { inBubble(t, retainedFieldsAreWrittenOnce) }
+
+func retainedFieldsAreWrittenOnce(t *testing.T) {
 	s := newSite(t)
 	sync := `{"retainFields":["/data/value"]}`
 	values := func(ours, other string) store.Entry {

@@ -40,6 +40,10 @@ func (s *site) metadataOf(e store.Entry) (labels, annotations map[string]any) {
 }
 
 func TestNamespaceThatWasThereIsTakenAndGivenBack(t *testing.T) {
+	inBubble(t, namespaceThatWasThereIsTakenAndGivenBack)
+}
+
+func namespaceThatWasThereIsTakenAndGivenBack(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	ns, c := spaceNamespace("shop", "u1", "default"), configMap("default", "c", "1")
 	s.desire(ns, c)
@@ -60,6 +64,10 @@ func TestNamespaceThatWasThereIsTakenAndGivenBack(t *testing.T) {
 }
 
 func TestNamespaceInUseIsRefusedUntilTheSiteOpensIt(t *testing.T) {
+	inBubble(t, namespaceInUseIsRefusedUntilTheSiteOpensIt)
+}
+
+func namespaceInUseIsRefusedUntilTheSiteOpensIt(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.api.Put("v1", "Namespace", "", "app", nil)
 	s.api.Put("v1", "Secret", "app", "theirs", map[string]any{"data": map[string]any{"k": "dg=="}})
@@ -79,7 +87,9 @@ func TestNamespaceInUseIsRefusedUntilTheSiteOpensIt(t *testing.T) {
 	eventually(t, "it is applied in a namespace that the site has opened", func() bool { return s.exists(c) })
 }
 
-func TestNamespaceBelongsToOneSpace(t *testing.T) {
+func TestNamespaceBelongsToOneSpace(t *testing.T) { inBubble(t, namespaceBelongsToOneSpace) }
+
+func namespaceBelongsToOneSpace(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	mine, theirs := spaceNamespace("shop", "u1", "app"), spaceNamespace("bank", "u2", "app")
 	c, d := configMap("app", "c", "1"), of("bank", configMap("app", "d", "1"))
@@ -102,6 +112,10 @@ func TestNamespaceBelongsToOneSpace(t *testing.T) {
 }
 
 func TestALaterSpaceOfTheSameNameInheritsNothing(t *testing.T) {
+	inBubble(t, aLaterSpaceOfTheSameNameInheritsNothing)
+}
+
+func aLaterSpaceOfTheSameNameInheritsNothing(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.api.Put("v1", "Namespace", "", "app", map[string]any{"metadata": map[string]any{"annotations": map[string]any{
 		target.AnnotationOrigin: "shop/", target.AnnotationOriginUID: "source-shop-app", target.AnnotationSpaceUID: "u0"}}})
@@ -178,6 +192,10 @@ func serviceAccountsOfTheSiteAreNotUsed(t *testing.T) {
 }
 
 func TestNothingIsTakenOverUnlessTheSiteSaysSo(t *testing.T) {
+	inBubble(t, nothingIsTakenOverUnlessTheSiteSaysSo)
+}
+
+func nothingIsTakenOverUnlessTheSiteSaysSo(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.desire(spaceNamespace("shop", "u1", "app"))
 	s.settled()
@@ -260,7 +278,9 @@ func parentNarrowsWhatTheSiteAllows(t *testing.T) {
 	)
 }
 
-func TestWorkloadSaysWhichClassItLacks(t *testing.T) {
+func TestWorkloadSaysWhichClassItLacks(t *testing.T) { inBubble(t, workloadSaysWhichClassItLacks) }
+
+func workloadSaysWhichClassItLacks(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	class := live("scheduling.k8s.io", "priorityclasses", "scheduling.k8s.io/v1", "PriorityClass", "", "important", nil)
 	d := live(

@@ -55,6 +55,10 @@ func (s *site) sliceReport(name string) (out reportedSlice, ok bool) {
 }
 
 func TestEndpointSlicesOfPlacedServicesAreReportedAndOthersAreNot(t *testing.T) {
+	inBubble(t, endpointSlicesOfPlacedServicesAreReportedAndOthersAreNot)
+}
+
+func endpointSlicesOfPlacedServicesAreReportedAndOthersAreNot(t *testing.T) {
 	s := newSite(t)
 	web := live("", "services", "v1", "Service", "default", "web", map[string]any{"spec": map[string]any{}})
 	s.desire(web)

@@ -29,7 +29,9 @@ func twoSpaces(t *testing.T, allow tunnel.Allow) *site {
 
 // Two spaces cannot have one host at a site: who has it keeps it, also across a restart, and another
 // one gets it when it is free.
-func TestAHostIsOneSpaces(t *testing.T) {
+func TestAHostIsOneSpaces(t *testing.T) { inBubble(t, aHostIsOneSpaces) }
+
+func aHostIsOneSpaces(t *testing.T) {
 	s := twoSpaces(t, tunnel.Allow{})
 	first := ingress("shop", "app", "web", "web", "Shop.example.com", "*.deep.example.com")
 	s.desire(first)
@@ -95,7 +97,9 @@ func TestAHostThatIsAskedForIsNotGivenUp(t *testing.T) {
 }
 
 // The site's own objects come before those of spaces, and so do spaces for which it keeps a host.
-func TestTheSiteDecidesAboutHosts(t *testing.T) {
+func TestTheSiteDecidesAboutHosts(t *testing.T) { inBubble(t, theSiteDecidesAboutHosts) }
+
+func theSiteDecidesAboutHosts(t *testing.T) {
 	s := twoSpaces(t, tunnel.Allow{Hosts: []string{"shop=*.shop.test", "shop=both.test", "bank=both.test"}})
 	s.api.Put("networking.k8s.io/v1", "Ingress", "kube-system", "dashboard",
 		map[string]any{"spec": map[string]any{"rules": []any{map[string]any{"host": "admin.test"}}}})

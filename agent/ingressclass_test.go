@@ -23,6 +23,10 @@ func ingressClass(name string, spec map[string]any) store.Entry {
 // The default class of a space is not that of its site: it would serve the Ingresses of others. What the class may
 // not have is refused, though it is in no namespace. An admin who opens the kind lets both be.
 func TestTheDefaultIngressClassOfASpaceIsNotThatOfItsSite(t *testing.T) {
+	inBubble(t, theDefaultIngressClassOfASpaceIsNotThatOfItsSite)
+}
+
+func theDefaultIngressClassOfASpaceIsNotThatOfItsSite(t *testing.T) {
 	proxy := ingressClass("proxy", map[string]any{"controller": "example.com/in"})
 	reads := ingressClass("reads", map[string]any{"controller": "example.com/in",
 		"parameters": map[string]any{"kind": "Secret", "name": "b"}})

@@ -9,6 +9,10 @@ import (
 
 // The site's admin opens a CSI driver to the Pods of spaces by the label that Kubernetes has for it.
 func TestInlineVolumesNeedTheDriversLabel(t *testing.T) {
+	inBubble(t, inlineVolumesNeedTheDriversLabel)
+}
+
+func inlineVolumesNeedTheDriversLabel(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	for name, profile := range map[string]string{"nfs.example.com": "privileged", "secrets.example.com": "restricted"} {
 		s.api.Put("storage.k8s.io/v1", "CSIDriver", "", name, map[string]any{"metadata": map[string]any{

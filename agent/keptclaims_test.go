@@ -118,6 +118,10 @@ func claimsStayWithTheirNamespace(t *testing.T) {
 
 // TestClaimsOfAStatefulSetThatTheTargetLost: they stay, whoever deleted it.
 func TestClaimsOfAStatefulSetThatTheTargetLost(t *testing.T) {
+	inBubble(t, claimsOfAStatefulSetThatTheTargetLost)
+}
+
+func claimsOfAStatefulSetThatTheTargetLost(t *testing.T) {
 	s, claim := keptClaim(t)
 	s.settled()
 	s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool { // nobody makes it anew
@@ -168,7 +172,9 @@ func claimsThatDoNotStay(t *testing.T) {
 }
 
 // TestClaimsOfARelayStayWithoutAMark: a relay shows claims of its own targets, which mark them.
-func TestClaimsOfARelayStayWithoutAMark(t *testing.T) {
+func TestClaimsOfARelayStayWithoutAMark(t *testing.T) { inBubble(t, claimsOfARelayStayWithoutAMark) }
+
+func claimsOfARelayStayWithoutAMark(t *testing.T) {
 	s := newSite(t)
 	s.desire(namespace("app"), setIn("app"))
 	s.settled()

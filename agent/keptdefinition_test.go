@@ -45,7 +45,9 @@ func aSharedDefinitionChangesForAll(t *testing.T) {
 }
 
 // A group that the site keeps for a space is squatted by nobody: others share what that space brings.
-func TestTheSiteKeepsAGroup(t *testing.T) {
+func TestTheSiteKeepsAGroup(t *testing.T) { inBubble(t, theSiteKeepsAGroup) }
+
+func theSiteKeepsAGroup(t *testing.T) {
 	s := twoSpaces(t, tunnel.Allow{Definitions: []string{"shop=*cert-manager.io"}})
 	s.desire(certificates("bank", "v0"))
 	if m := s.reported(certificates("bank", "v0"), "DefinitionNotAllowed"); !strings.Contains(m, "keeps definitions") {

@@ -182,7 +182,9 @@ func mappedNamespaceIsNotRemovedWithWhatOthersHaveInIt(t *testing.T) {
 }
 
 // What a space's names become at a site is refused in the words of both.
-func TestMappedNamesAreRefusedInWords(t *testing.T) {
+func TestMappedNamesAreRefusedInWords(t *testing.T) { inBubble(t, mappedNamesAreRefusedInWords) }
+
+func mappedNamesAreRefusedInWords(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	long := strings.Repeat("n", 60)
 	taken := spaceNamespace("shop", "u1", "bank-app")
@@ -222,7 +224,9 @@ func TestMappedNamesAreRefusedInWords(t *testing.T) {
 }
 
 // The cluster speaks of its own names, the report of the space's.
-func TestRefusalsSpeakOfTheSpacesNames(t *testing.T) {
+func TestRefusalsSpeakOfTheSpacesNames(t *testing.T) { inBubble(t, refusalsSpeakOfTheSpacesNames) }
+
+func refusalsSpeakOfTheSpacesNames(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	s.api.Refuse(func(_, plural, _ string) *targettest.Refusal {
 		if plural != "configmaps" {
@@ -314,7 +318,9 @@ func mappedObjectsAreReadAgainWhereTheyAre(t *testing.T) {
 }
 
 // A crash that loses all records leaves nothing: a tombstone says where what it names is.
-func TestMappedNamesAfterACrash(t *testing.T) {
+func TestMappedNamesAfterACrash(t *testing.T) { inBubble(t, mappedNamesAfterACrash) }
+
+func mappedNamesAfterACrash(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	ns, c := bank(spaceNamespace("bank", "u2", "app")), bank(configMap("app", "c", "1"))
 	s.desire(ns, c)

@@ -10,7 +10,9 @@ import (
 )
 
 // The page of metrics says what an agent registers.
-func TestMetricsAreDocumented(t *testing.T) {
+func TestMetricsAreDocumented(t *testing.T) { inBubble(t, metricsAreDocumented) }
+
+func metricsAreDocumented(t *testing.T) {
 	registry := metrics.New(metrics.Build{})
 	a, err := open(Config{DataDir: t.TempDir(), Parents: []string{"https://127.0.0.1:1"}, Name: "paris",
 		Target: target.Cluster(targettest.NewInMemory(t).Config()), Metrics: registry, Log: discard()})

@@ -40,7 +40,9 @@ func replicas(r *store.Report) (out struct{ Replicas, ObservedGeneration int64 }
 	return out
 }
 
-func TestStatusComesBackInTermsOfTheSourcesGeneration(t *testing.T) {
+func TestStatusComesBackInTermsOfTheSourcesGeneration(t *testing.T) { inBubble(t, statusComesBack) }
+
+func statusComesBack(t *testing.T) {
 	s := newSite(t)
 	d := deployment(7, "default", "web", 3)
 	s.desire(d)
@@ -71,7 +73,9 @@ func TestStatusComesBackInTermsOfTheSourcesGeneration(t *testing.T) {
 	})
 }
 
-func TestPodsOfPlacedObjectsAreReportedAndOthersAreNot(t *testing.T) {
+func TestPodsOfPlacedObjectsAreReportedAndOthersAreNot(t *testing.T) { inBubble(t, podsAreReported) }
+
+func podsAreReported(t *testing.T) {
 	s := newSite(t)
 	other := s.api.Put("apps/v1", "Deployment", "default", "other", nil)
 	otherSet := s.api.Put("apps/v1", "ReplicaSet", "default", "other-1", owned(other))
@@ -118,7 +122,9 @@ func TestPodsOfPlacedObjectsAreReportedAndOthersAreNot(t *testing.T) {
 	eventually(t, "the pod is gone", func() bool { return s.report(key) == nil })
 }
 
-func TestWhatTheTargetFilledInIsReported(t *testing.T) {
+func TestWhatTheTargetFilledInIsReported(t *testing.T) { inBubble(t, whatTheTargetFilledInIsReported) }
+
+func whatTheTargetFilledInIsReported(t *testing.T) {
 	s := newSite(t)
 	d := deployment(1, "default", "web", 1)
 	service := func(name string, spec map[string]any) store.Entry {
@@ -175,7 +181,9 @@ func TestWhatTheTargetFilledInIsReported(t *testing.T) {
 	eventually(t, "what is no revision is none", func() bool { return s.report(d.Key).Filled == nil })
 }
 
-func TestTheHistoryOfPlacedObjectsIsReported(t *testing.T) {
+func TestTheHistoryOfPlacedObjectsIsReported(t *testing.T) { inBubble(t, theHistoryIsReported) }
+
+func theHistoryIsReported(t *testing.T) {
 	s := newSite(t)
 	d := deployment(1, "default", "web", 1)
 	set := liveAt(1, "apps", "statefulsets", "apps/v1", "StatefulSet", "default", "db",
@@ -232,7 +240,9 @@ func TestTheHistoryOfPlacedObjectsIsReported(t *testing.T) {
 
 // The three watches are independent: a pod may be seen before its ReplicaSet, and both before the
 // record of the Deployment.
-func TestChainSeenFromBelow(t *testing.T) {
+func TestChainSeenFromBelow(t *testing.T) { inBubble(t, chainSeenFromBelow) }
+
+func chainSeenFromBelow(t *testing.T) {
 	s := newSite(t)
 	s.desire(deployment(1, "default", "first", 1)) // so that pods are watched
 	s.settled()
@@ -257,7 +267,9 @@ func TestChainSeenFromBelow(t *testing.T) {
 	}
 }
 
-func TestPodsGoWithTheirObject(t *testing.T) {
+func TestPodsGoWithTheirObject(t *testing.T) { inBubble(t, podsGoWithTheirObject) }
+
+func podsGoWithTheirObject(t *testing.T) {
 	s := newSite(t)
 	st := live("apps", "statefulsets", "apps/v1", "StatefulSet", "default", "db", nil)
 	s.desire(st)

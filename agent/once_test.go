@@ -106,6 +106,10 @@ func whatHasEndedIsNotRunAgain(t *testing.T) {
 }
 
 func TestJobRemovedByItsTimeToLiveWhileNobodyLooked(t *testing.T) {
+	inBubble(t, jobRemovedByItsTimeToLiveWhileNobodyLooked)
+}
+
+func jobRemovedByItsTimeToLiveWhileNobodyLooked(t *testing.T) {
 	s := newSite(t)
 	j := job("j", map[string]any{"ttlSecondsAfterFinished": 1})
 	s.desire(j)
@@ -125,7 +129,9 @@ func TestJobRemovedByItsTimeToLiveWhileNobodyLooked(t *testing.T) {
 
 // Deleted and made anew in the space while the tombstone was overtaken: it runs anew, though its
 // spec is the same.
-func TestJobMadeAnewRunsAnew(t *testing.T) {
+func TestJobMadeAnewRunsAnew(t *testing.T) { inBubble(t, jobMadeAnewRunsAnew) }
+
+func jobMadeAnewRunsAnew(t *testing.T) {
 	s := newSite(t)
 	j, c := job("j", map[string]any{"parallelism": 1}), configMap("default", "c", "1")
 	s.desire(j, c)
@@ -164,6 +170,10 @@ func TestJobMadeAnewRunsAnew(t *testing.T) {
 // object may have otherwise: it is made anew here, and takes over the pods that it still selects.
 // Other changes that the target refuses remove nothing, and data is left.
 func TestWhatCannotBecomeItsSuccessorIsMadeAnew(t *testing.T) {
+	inBubble(t, whatCannotBecomeItsSuccessorIsMadeAnew)
+}
+
+func whatCannotBecomeItsSuccessorIsMadeAnew(t *testing.T) {
 	s := newSite(t)
 	set := func(name, selects, claims string) store.Entry {
 		labels := map[string]any{"app": selects}
@@ -230,6 +240,10 @@ func withMark(e store.Entry) store.Entry {
 // A site that has lost its file gets its Jobs from the parent, which knows which of them have
 // ended.
 func TestAJobThatEndedBeforeTheFileWasLost(t *testing.T) {
+	inBubble(t, aJobThatEndedBeforeTheFileWasLost)
+}
+
+func aJobThatEndedBeforeTheFileWasLost(t *testing.T) {
 	s := newSite(t)
 	spec := map[string]any{"parallelism": 1}
 	done, there, running := withMark(job("done", spec)), withMark(job("there", spec)), job("running", spec)

@@ -11,7 +11,9 @@ import (
 
 // TestNarrowedAtOnce: words of two sessions do not wait for each other. In the end the file, the
 // policy and the parent's latest word agree. A word that is not understood changes nothing.
-func TestNarrowedAtOnce(t *testing.T) {
+func TestNarrowedAtOnce(t *testing.T) { inBubble(t, narrowedAtOnce) }
+
+func narrowedAtOnce(t *testing.T) {
 	s := newSite(t)
 	s.stop()
 	s.allow = &tunnel.Allow{Kinds: []string{"*"}}

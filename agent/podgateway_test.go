@@ -12,6 +12,10 @@ import (
 // A workload whose pods need the API of their space is refused in words where the site has no way
 // to it: a new one is not made, and one that is there stays as it was.
 func TestWithoutAGatewayAWorkloadIsRefused(t *testing.T) {
+	inBubble(t, withoutAGatewayAWorkloadIsRefused)
+}
+
+func withoutAGatewayAWorkloadIsRefused(t *testing.T) {
 	s := newSite(t)
 	using := func(name string) store.Entry {
 		e := deployment(1, "app", name, 1)

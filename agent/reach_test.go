@@ -68,31 +68,33 @@ func TestTargetThatAnswersAndDoesNotServe(t *testing.T) {
 	} {
 		t.Run(want, func(t *testing.T) {
 			t.Parallel()
-			s := newSite(t)
-			s.desire(configMap("default", "a", "1"))
-			s.settled()
-			<-s.observer.Ready()
-			s.api.Instead(&answer)
-			began := time.Now()
-			said := func() bool { c, ok := s.conditions.Get(tunnel.TargetReachable); return ok && c.Reason == want }
-			eventually(t, "it is said", said)
-			if took := time.Since(began); took > identifyEvery+unreachableAfter+5*time.Second {
-				t.Errorf("it is said after %v", took)
-			}
-			for range 3 { // an answer to something else does not take it back
-				s.desire(configMap("default", "b", time.Now().String()))
-				time.Sleep(100 * time.Millisecond)
-				if !said() {
-					t.Fatal("it is taken back while nothing is served")
+			inBubble(t, func(t *testing.T) {
+				s := newSite(t)
+				s.desire(configMap("default", "a", "1"))
+				s.settled()
+				<-s.observer.Ready()
+				s.api.Instead(&answer)
+				began := time.Now()
+				said := func() bool { c, ok := s.conditions.Get(tunnel.TargetReachable); return ok && c.Reason == want }
+				eventually(t, "it is said", said)
+				if took := time.Since(began); took > identifyEvery+unreachableAfter+5*time.Second {
+					t.Errorf("it is said after %v", took)
 				}
-			}
-			s.api.Instead(nil)
-			eventually(
-				t,
-				"it is taken back",
-				func() bool { _, ok := s.conditions.Get(tunnel.TargetReachable); return !ok },
-			)
-			s.settled()
+				for range 3 { // an answer to something else does not take it back
+					s.desire(configMap("default", "b", time.Now().String()))
+					time.Sleep(100 * time.Millisecond)
+					if !said() {
+						t.Fatal("it is taken back while nothing is served")
+					}
+				}
+				s.api.Instead(nil)
+				eventually(
+					t,
+					"it is taken back",
+					func() bool { _, ok := s.conditions.Get(tunnel.TargetReachable); return !ok },
+				)
+				s.settled()
+			})
 		})
 	}
 }

@@ -32,7 +32,9 @@ func removed(e store.Entry, how store.Removal) store.Entry {
 
 func metadata(o map[string]any) map[string]any { return o["metadata"].(map[string]any) }
 
-func TestOrphanStaysWithoutATrace(t *testing.T) {
+func TestOrphanStaysWithoutATrace(t *testing.T) { inBubble(t, orphanStaysWithoutATrace) }
+
+func orphanStaysWithoutATrace(t *testing.T) {
 	s := newSite(t)
 	d := deployment(1, "app", "web", 3)
 	s.desire(namespace("app"), d, with(configMap("app", "c", "1"), `{"retainFields":["/data/x"]}`))
@@ -81,40 +83,42 @@ func TestOrphanStaysWithoutATrace(t *testing.T) {
 func TestComesBackWhileItIsGoing(t *testing.T) {
 	for _, policy := range []string{"Restore", "Report"} {
 		t.Run(policy, func(t *testing.T) {
-			s := newSite(t)
-			c := with(configMap("default", "c", "1"), `{"whenDrifted":"`+policy+`"}`)
-			s.desire(c)
-			s.settled()
-			<-s.observer.Ready()
-			for range contestedRounds {
-				uid := s.api.PutAs(
-					"holder",
-					"",
-					"v1",
-					"ConfigMap",
-					"default",
-					"c",
-					map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/hold"}}},
-				)
-				s.desire(gone(c))
-				eventually(t, "it is going", func() bool {
-					return metadata(s.api.Object("", "configmaps", "default", "c"))["deletionTimestamp"] != nil
-				})
+			inBubble(t, func(t *testing.T) {
+				s := newSite(t)
+				c := with(configMap("default", "c", "1"), `{"whenDrifted":"`+policy+`"}`)
 				s.desire(c)
-				s.api.Remove("", "configmaps", "default", "c") // the finalizer is taken off
-				eventually(t, "it is back", func() bool {
-					o := s.api.Object("", "configmaps", "default", "c")
-					return o != nil && metadata(o)["uid"] != uid
-				})
-				eventually(t, "it is as desired", func() bool {
-					r := s.report(c.Key)
-					if r != nil && r.Error != nil && r.Error.Reason == "Contested" {
-						t.Fatal("it is told that somebody deletes it")
-					}
-					return s.applier.Pending() == 0 && s.observer.Waiting() == 0
-				})
-				s.healthy(c)
-			}
+				s.settled()
+				<-s.observer.Ready()
+				for range contestedRounds {
+					uid := s.api.PutAs(
+						"holder",
+						"",
+						"v1",
+						"ConfigMap",
+						"default",
+						"c",
+						map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/hold"}}},
+					)
+					s.desire(gone(c))
+					eventually(t, "it is going", func() bool {
+						return metadata(s.api.Object("", "configmaps", "default", "c"))["deletionTimestamp"] != nil
+					})
+					s.desire(c)
+					s.api.Remove("", "configmaps", "default", "c") // the finalizer is taken off
+					eventually(t, "it is back", func() bool {
+						o := s.api.Object("", "configmaps", "default", "c")
+						return o != nil && metadata(o)["uid"] != uid
+					})
+					eventually(t, "it is as desired", func() bool {
+						r := s.report(c.Key)
+						if r != nil && r.Error != nil && r.Error.Reason == "Contested" {
+							t.Fatal("it is told that somebody deletes it")
+						}
+						return s.applier.Pending() == 0 && s.observer.Waiting() == 0
+					})
+					s.healthy(c)
+				}
+			})
 		})
 	}
 }
@@ -124,7 +128,9 @@ const contestedRounds = 4
 
 // What nobody has changed since it was written is deleted in one request. What somebody has changed
 // is read first, and stays when it is another's now.
-func TestRemovalInOneRequest(t *testing.T) {
+func TestRemovalInOneRequest(t *testing.T) { inBubble(t, removalInOneRequest) }
+
+func removalInOneRequest(t *testing.T) {
 	s := newSite(t)
 	same, changed, taken, web := configMap(
 		"default",
@@ -181,7 +187,9 @@ func TestRemovalInOneRequest(t *testing.T) {
 	}
 }
 
-func TestDependentsAreKeptOrGo(t *testing.T) {
+func TestDependentsAreKeptOrGo(t *testing.T) { inBubble(t, dependentsAreKeptOrGo) }
+
+func dependentsAreKeptOrGo(t *testing.T) {
 	s := newSite(t)
 	keep, drop := deployment(1, "default", "keep", 1), deployment(1, "default", "drop", 1)
 	s.desire(keep, drop)
@@ -263,7 +271,9 @@ func removalByPolicy(t *testing.T, between func(*site, []store.Entry)) {
 
 // A crash between the write and its record, and then a tombstone while the record is missing: what
 // is ours goes, and only that.
-func TestTombstoneOfAnUnrecordedObject(t *testing.T) {
+func TestTombstoneOfAnUnrecordedObject(t *testing.T) { inBubble(t, tombstoneOfAnUnrecordedObject) }
+
+func tombstoneOfAnUnrecordedObject(t *testing.T) {
 	s := newSite(t)
 	ours, theirs, other := configMap(
 		"default",

@@ -68,7 +68,9 @@ func TestARemovedSiteIsLeftAsItIs(t *testing.T) {
 	w.stop()
 }
 
-func TestARelayThatWasRemovedGoesOn(t *testing.T) {
+func TestARelayThatWasRemovedGoesOn(t *testing.T) { inBubble(t, aRelayThatWasRemovedGoesOn) }
+
+func aRelayThatWasRemovedGoesOn(t *testing.T) {
 	s := newSite(t)
 	s.Config.Relay = true
 	ctx, cancel := context.WithCancel(t.Context())

@@ -60,7 +60,9 @@ func filledAnew(t *testing.T, running bool) {
 }
 
 // That the cluster is another one is a condition, from the start of the agent that begins anew on.
-func TestReplacedClusterIsSaid(t *testing.T) {
+func TestReplacedClusterIsSaid(t *testing.T) { inBubble(t, replacedClusterIsSaid) }
+
+func replacedClusterIsSaid(t *testing.T) {
 	s := newSite(t)
 	s.desire(configMap("default", "a", "1"))
 	s.settled()

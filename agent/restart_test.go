@@ -12,46 +12,50 @@ import (
 func TestRestartWritesNothing(t *testing.T) {
 	for _, crash := range []bool{false, true} {
 		t.Run(fmt.Sprint("crash ", crash), func(t *testing.T) {
-			s := newSite(t)
-			all := []store.Entry{
-				namespace("app"),
-				crd("widgets", "Widget"),
-				live("example.com", "widgets", "example.com/v1", "Widget", "app", "w", nil),
-			}
-			for i := range 30 {
-				all = append(
-					all,
-					configMap("app", fmt.Sprint("c", i), "1"),
-					deployment(1, "app", fmt.Sprint("d", i), 2),
-				)
-			}
-			s.desire(all...)
-			s.settled()
-			before, reported := len(s.api.Writes()), s.observer.Feed().Root()
-			for range 3 {
-				s.restart(crash)
-				<-s.applier.Compared()
-				<-s.observer.Ready()
+			inBubble(t, func(t *testing.T) {
+				s := newSite(t)
+				all := []store.Entry{
+					namespace("app"),
+					crd("widgets", "Widget"),
+					live("example.com", "widgets", "example.com/v1", "Widget", "app", "w", nil),
+				}
+				for i := range 30 {
+					all = append(
+						all,
+						configMap("app", fmt.Sprint("c", i), "1"),
+						deployment(1, "app", fmt.Sprint("d", i), 2),
+					)
+				}
+				s.desire(all...)
 				s.settled()
-				if got := s.observer.Feed().Root(); got != reported {
-					t.Error("reports differ after a restart")
+				before, reported := len(s.api.Writes()), s.observer.Feed().Root()
+				for range 3 {
+					s.restart(crash)
+					<-s.applier.Compared()
+					<-s.observer.Ready()
+					s.settled()
+					if got := s.observer.Feed().Root(); got != reported {
+						t.Error("reports differ after a restart")
+					}
 				}
-			}
-			if after := len(s.api.Writes()); after != before {
-				t.Errorf("%d writes after restarts: %v", after-before, s.api.Writes()[before:])
-			}
-			for _, e := range all {
-				if !s.exists(e) {
-					t.Errorf("%s is gone", e.Key)
+				if after := len(s.api.Writes()); after != before {
+					t.Errorf("%d writes after restarts: %v", after-before, s.api.Writes()[before:])
 				}
-			}
+				for _, e := range all {
+					if !s.exists(e) {
+						t.Errorf("%s is gone", e.Key)
+					}
+				}
+			})
 		})
 	}
 }
 
 // A crash between a write to the target and the record of it: the object is recognized by its
 // origin.
-func TestCrashBeforeTheRecord(t *testing.T) {
+func TestCrashBeforeTheRecord(t *testing.T) { inBubble(t, crashBeforeTheRecord) }
+
+func crashBeforeTheRecord(t *testing.T) {
 	s := newSite(t)
 	s.desire(namespace("app"))
 	s.settled()
@@ -77,6 +81,10 @@ func TestCrashBeforeTheRecord(t *testing.T) {
 }
 
 func TestWhatWasDesiredWhileDownIsAppliedAtTheStart(t *testing.T) {
+	inBubble(t, whatWasDesiredWhileDownIsAppliedAtTheStart)
+}
+
+func whatWasDesiredWhileDownIsAppliedAtTheStart(t *testing.T) {
 	s := newSite(t)
 	s.desire(configMap("default", "a", "1"), configMap("default", "b", "1"))
 	s.settled()

@@ -13,54 +13,58 @@ import (
 func TestWhatIsGoingIsNotSaidToBeThere(t *testing.T) {
 	for name, crash := range map[string]bool{"runs on": false, "restarted": true} {
 		t.Run(name, func(t *testing.T) {
-			s := newSite(t)
-			c := configMap("default", "c", "1")
-			s.desire(c)
-			s.settled()
-			<-s.observer.Ready()
-			if r := s.report(c.Key); r == nil || r.Applied != c.Hash.String() {
-				t.Fatalf("before: %+v", r)
-			}
-			uid := s.api.PutAs(
-				"holder",
-				"",
-				"v1",
-				"ConfigMap",
-				"default",
-				"c",
-				map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/hold"}}},
-			)
-			s.desire(gone(c))
-			eventually(t, "it is going", func() bool {
-				return metadata(s.api.Object("", "configmaps", "default", "c"))["deletionTimestamp"] != nil
-			})
-			if r := s.report(c.Key); r == nil || r.Applied != "" {
-				t.Errorf("while it goes: %+v", r)
-			}
-			s.desire(c)
-			if crash {
-				s.restart(true)
+			inBubble(t, func(t *testing.T) {
+				s := newSite(t)
+				c := configMap("default", "c", "1")
+				s.desire(c)
+				s.settled()
 				<-s.observer.Ready()
-			}
-			for began := time.Now(); time.Since(began) < 300*time.Millisecond; time.Sleep(time.Millisecond) {
-				if r := s.report(c.Key); r == nil || r.Applied != "" {
-					t.Fatalf("while the one before it goes: %+v", r)
+				if r := s.report(c.Key); r == nil || r.Applied != c.Hash.String() {
+					t.Fatalf("before: %+v", r)
 				}
-			}
-			s.api.Remove("", "configmaps", "default", "c")
-			eventually(t, "it is back", func() bool {
-				o := s.api.Object("", "configmaps", "default", "c")
-				r := s.report(c.Key)
-				return o != nil && metadata(o)["uid"] != uid && r != nil && r.Applied == c.Hash.String()
+				uid := s.api.PutAs(
+					"holder",
+					"",
+					"v1",
+					"ConfigMap",
+					"default",
+					"c",
+					map[string]any{"metadata": map[string]any{"finalizers": []any{"example.com/hold"}}},
+				)
+				s.desire(gone(c))
+				eventually(t, "it is going", func() bool {
+					return metadata(s.api.Object("", "configmaps", "default", "c"))["deletionTimestamp"] != nil
+				})
+				if r := s.report(c.Key); r == nil || r.Applied != "" {
+					t.Errorf("while it goes: %+v", r)
+				}
+				s.desire(c)
+				if crash {
+					s.restart(true)
+					<-s.observer.Ready()
+				}
+				for began := time.Now(); time.Since(began) < 300*time.Millisecond; time.Sleep(time.Millisecond) {
+					if r := s.report(c.Key); r == nil || r.Applied != "" {
+						t.Fatalf("while the one before it goes: %+v", r)
+					}
+				}
+				s.api.Remove("", "configmaps", "default", "c")
+				eventually(t, "it is back", func() bool {
+					o := s.api.Object("", "configmaps", "default", "c")
+					r := s.report(c.Key)
+					return o != nil && metadata(o)["uid"] != uid && r != nil && r.Applied == c.Hash.String()
+				})
+				s.settled()
+				s.healthy(c)
 			})
-			s.settled()
-			s.healthy(c)
 		})
 	}
 }
 
 // What the target refuses to delete is said to be there again when it is desired again.
-func TestARefusedDeletionIsTakenBack(t *testing.T) {
+func TestARefusedDeletionIsTakenBack(t *testing.T) { inBubble(t, aRefusedDeletionIsTakenBack) }
+
+func aRefusedDeletionIsTakenBack(t *testing.T) {
 	s := newSite(t)
 	c := configMap("default", "c", "1")
 	s.desire(c)
@@ -90,7 +94,9 @@ func TestARefusedDeletionIsTakenBack(t *testing.T) {
 
 // A Job that has run to its end is done, also while it is being deleted on the target, and after
 // that.
-func TestADoneJobStaysDoneWhileItGoes(t *testing.T) {
+func TestADoneJobStaysDoneWhileItGoes(t *testing.T) { inBubble(t, aDoneJobStaysDoneWhileItGoes) }
+
+func aDoneJobStaysDoneWhileItGoes(t *testing.T) {
 	s := newSite(t)
 	j := job("j", nil)
 	s.desire(j)

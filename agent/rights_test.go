@@ -28,6 +28,10 @@ func (s *site) refusal(e store.Entry) string {
 }
 
 func TestRightsAreWrittenAsTheSpaceWhereTheSiteHasOpenedIt(t *testing.T) {
+	inBubble(t, rightsAreWrittenAsTheSpaceWhereTheSiteHasOpenedIt)
+}
+
+func rightsAreWrittenAsTheSpaceWhereTheSiteHasOpenedIt(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Controllers: []string{"shop"}})
 	s.agent.applier.Impersonate = true
 	ns := spaceNamespace("shop", "u1", "app")
@@ -53,7 +57,9 @@ func TestRightsAreWrittenAsTheSpaceWhereTheSiteHasOpenedIt(t *testing.T) {
 	}
 }
 
-func TestRightsAreNeverWrittenAsTheAgent(t *testing.T) {
+func TestRightsAreNeverWrittenAsTheAgent(t *testing.T) { inBubble(t, rightsAreNeverWrittenAsTheAgent) }
+
+func rightsAreNeverWrittenAsTheAgent(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Controllers: []string{"*"}, ClusterControllers: []string{"*"}, Kinds: []string{"*"}})
 	s.agent.applier.Impersonate = false
 	ns, op, cluster := spaceNamespace("shop", "u1", "app"), role("Role", "app", "op",
@@ -68,7 +74,9 @@ func TestRightsAreNeverWrittenAsTheAgent(t *testing.T) {
 	}
 }
 
-func TestEveryKindDoesNotOpenRights(t *testing.T) {
+func TestEveryKindDoesNotOpenRights(t *testing.T) { inBubble(t, everyKindDoesNotOpenRights) }
+
+func everyKindDoesNotOpenRights(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Kinds: []string{"*"}})
 	s.agent.applier.Impersonate = true
 	ns, op, cluster := spaceNamespace("shop", "u1", "app"), role("Role", "app", "op",
@@ -83,6 +91,10 @@ func TestEveryKindDoesNotOpenRights(t *testing.T) {
 // A binding of a space whose namespaces have a prefix here names accounts in the words of the space.
 // Those of somebody else's namespace are no more its own for having the prefix.
 func TestMappedRightsNameTheSpacesAccounts(t *testing.T) {
+	inBubble(t, mappedRightsNameTheSpacesAccounts)
+}
+
+func mappedRightsNameTheSpacesAccounts(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Controllers: []string{"*"}})
 	s.agent.applier.Impersonate = true
 	binding := func(name, of string) store.Entry {

@@ -88,7 +88,9 @@ func TestASecondCenterComesAfterTheFirst(t *testing.T) {
 
 // A site does not lock itself out: not when it is removed and joins anew, not with another data
 // directory, and not when its center has other data.
-func TestASiteKeepsItsAccounts(t *testing.T) {
+func TestASiteKeepsItsAccounts(t *testing.T) { inBubble(t, aSiteKeepsItsAccounts) }
+
+func aSiteKeepsItsAccounts(t *testing.T) {
 	first, _ := neighbours(t)
 	next := func(what, dir, ns string) {
 		t.Helper()

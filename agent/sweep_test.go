@@ -51,7 +51,9 @@ func applied(t *testing.T, cfg recovery.Config, r target.Resource, kind, name st
 
 // TestSweepsListsWaitTogether: a server may let each list wait for its cache, so a sweep that asked
 // for one kind after another would wait for the sum.
-func TestSweepsListsWaitTogether(t *testing.T) {
+func TestSweepsListsWaitTogether(t *testing.T) { inBubble(t, sweepsListsWaitTogether) }
+
+func sweepsListsWaitTogether(t *testing.T) {
 	api := targettest.NewInMemory(t)
 	found := map[store.Key]bool{}
 	cfg := sweeping(api, func(k store.Key, _ inventory.Record) error {
@@ -91,7 +93,9 @@ func TestSweepsListsWaitTogether(t *testing.T) {
 }
 
 // TestSweepEndsWithTheFirstRefusal: nothing more is handed over after the first that was not taken.
-func TestSweepEndsWithTheFirstRefusal(t *testing.T) {
+func TestSweepEndsWithTheFirstRefusal(t *testing.T) { inBubble(t, sweepEndsWithTheFirstRefusal) }
+
+func sweepEndsWithTheFirstRefusal(t *testing.T) {
 	api := targettest.NewInMemory(t)
 	full, calls := errors.New("the disk is full"), 0
 	cfg := sweeping(api, func(store.Key, inventory.Record) error {

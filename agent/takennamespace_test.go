@@ -35,25 +35,29 @@ func TestASpaceTakesNoNamespaceThatTheSiteUses(t *testing.T) {
 		}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := sealedSite(t, tunnel.Allow{})
-			s.api.Put("v1", "Namespace", "", "app", nil)
-			c.use(s)
-			ns := spaceNamespace("shop", "u1", "app")
-			s.desire(ns)
-			if !c.refused {
-				s.applied(ns)
-				return
-			}
-			if m := s.reported(ns, "NamespaceNotAllowed"); !strings.Contains(m, "namespaces: [app]") {
-				t.Errorf("message %q", m)
-			}
+			inBubble(t, func(t *testing.T) {
+				s := sealedSite(t, tunnel.Allow{})
+				s.api.Put("v1", "Namespace", "", "app", nil)
+				c.use(s)
+				ns := spaceNamespace("shop", "u1", "app")
+				s.desire(ns)
+				if !c.refused {
+					s.applied(ns)
+					return
+				}
+				if m := s.reported(ns, "NamespaceNotAllowed"); !strings.Contains(m, "namespaces: [app]") {
+					t.Errorf("message %q", m)
+				}
+			})
 		})
 	}
 }
 
 // TestNobodyTakesTheServiceOfTheAPI: whoever has it gets the tokens of all Pods of the cluster. A site that
 // lets objects be taken over means others.
-func TestNobodyTakesTheServiceOfTheAPI(t *testing.T) {
+func TestNobodyTakesTheServiceOfTheAPI(t *testing.T) { inBubble(t, nobodyTakesTheServiceOfTheAPI) }
+
+func nobodyTakesTheServiceOfTheAPI(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{TakeOver: true})
 	for _, name := range []string{"kubernetes", "theirs"} {
 		s.api.Put("v1", "Service", "default", name, nil)
@@ -74,6 +78,10 @@ func TestNobodyTakesTheServiceOfTheAPI(t *testing.T) {
 
 // TestANamespaceGetsNothingOfItsSitesAdmin: annotations by which a site's admin says what Pods may do.
 func TestANamespaceGetsNothingOfItsSitesAdmin(t *testing.T) {
+	inBubble(t, aNamespaceGetsNothingOfItsSitesAdmin)
+}
+
+func aNamespaceGetsNothingOfItsSitesAdmin(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	ns := live("", "namespaces", "v1", "Namespace", "", "app", map[string]any{"metadata": map[string]any{"name": "app",
 		"annotations": map[string]any{

@@ -51,7 +51,9 @@ func (s *site) tells(rule store.Entry) (out upsync.Status) {
 	return out
 }
 
-func TestWhatIsBornHereIsReported(t *testing.T) {
+func TestWhatIsBornHereIsReported(t *testing.T) { inBubble(t, whatIsBornHereIsReported) }
+
+func whatIsBornHereIsReported(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Upsync: []string{space}})
 	rule := upsyncOf("apps", madeSecrets())
 	s.secret("app", "made", "first")
@@ -104,7 +106,9 @@ func TestWhatIsBornHereIsReported(t *testing.T) {
 	}
 }
 
-func TestTheSiteSaysWhoMayBring(t *testing.T) {
+func TestTheSiteSaysWhoMayBring(t *testing.T) { inBubble(t, theSiteSaysWhoMayBring) }
+
+func theSiteSaysWhoMayBring(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
 	rule := upsyncOf("apps", madeSecrets())
 	s.desire(rule, namespace("app"))
@@ -131,7 +135,9 @@ func TestTheSiteSaysWhoMayBring(t *testing.T) {
 	s.brings(secretKey("made"), "hidden")
 }
 
-func TestWhatExistedStaysTheSites(t *testing.T) {
+func TestWhatExistedStaysTheSites(t *testing.T) { inBubble(t, whatExistedStaysTheSites) }
+
+func whatExistedStaysTheSites(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Upsync: []string{"*"}, Namespaces: []string{"app"}})
 	s.api.Put("v1", "Namespace", "", "app", nil)
 	s.secret("app", "made", "of the site")

@@ -95,6 +95,10 @@ func webhooksOfTwoSpacesAtASite(t *testing.T) {
 }
 
 func TestWebhooksAreNotAskedInNamespacesOfTheSite(t *testing.T) {
+	inBubble(t, webhooksAreNotAskedInNamespacesOfTheSite)
+}
+
+func webhooksAreNotAskedInNamespacesOfTheSite(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Webhooks: []string{"shop"}, Namespaces: []string{"theirs"}})
 	s.agent.applier.Impersonate = true
 	s.api.Put("v1", "Namespace", "", "theirs", nil)
@@ -105,6 +109,10 @@ func TestWebhooksAreNotAskedInNamespacesOfTheSite(t *testing.T) {
 
 // What changes while a configuration is being written is not lost.
 func TestWebhooksFollowWhatChangesMeanwhile(t *testing.T) {
+	inBubble(t, webhooksFollowWhatChangesMeanwhile)
+}
+
+func webhooksFollowWhatChangesMeanwhile(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Webhooks: []string{"shop"}})
 	s.agent.applier.Impersonate = true
 	writing, goOn := make(chan struct{}), make(chan struct{})
@@ -126,7 +134,9 @@ func TestWebhooksFollowWhatChangesMeanwhile(t *testing.T) {
 	eventually(t, "asked in both", func() bool { return s.asked("shop") == "app more" })
 }
 
-func TestTheSiteTakesWebhooksBack(t *testing.T) {
+func TestTheSiteTakesWebhooksBack(t *testing.T) { inBubble(t, theSiteTakesWebhooksBack) }
+
+func theSiteTakesWebhooksBack(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Webhooks: []string{"shop"}})
 	s.agent.applier.Impersonate = true
 	s.desire(spaceNamespace("shop", "u1", "app"), hookService(), hooks(1, "Fail"))
@@ -143,6 +153,10 @@ func TestTheSiteTakesWebhooksBack(t *testing.T) {
 }
 
 func TestAForeignConfigurationIsNeverTaken(t *testing.T) {
+	inBubble(t, aForeignConfigurationIsNeverTaken)
+}
+
+func aForeignConfigurationIsNeverTaken(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Webhooks: []string{"shop"}})
 	s.api.Put(webhooksGroup+"/v1", "MutatingWebhookConfiguration", "", "skerry-shop.hooks",
 		map[string]any{"webhooks": []any{}})

@@ -7,7 +7,9 @@ import (
 )
 
 // TestACenterIsNoWorkloadCluster: an agent with the kubeconfig of a center ends, and says what to do.
-func TestACenterIsNoWorkloadCluster(t *testing.T) {
+func TestACenterIsNoWorkloadCluster(t *testing.T) { inBubble(t, aCenterIsNoWorkloadCluster) }
+
+func aCenterIsNoWorkloadCluster(t *testing.T) {
 	s := newSite(t)
 	if err := s.identifyOnce(t.Context()); err != nil {
 		t.Fatalf("a workload cluster: %v", err)
