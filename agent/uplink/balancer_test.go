@@ -111,10 +111,10 @@ func TestConnectionsThatAreCut(t *testing.T) {
 	s := c.site(t, func(cfg *Config) { cfg.Parents = []string{"https://" + b.address} })
 	var longest time.Duration
 	for n := range 5 {
-		within(t, time.Minute, "a session", func() bool { return c.count() > n && c.transport() == "tcp" })
-		c.place(t, s, time.Minute)
+		within(t, "a session", func() bool { return c.count() > n && c.transport() == "tcp" })
+		c.place(t, s)
 		b.each((*passed).reset)
-		longest = max(longest, c.place(t, s, time.Minute))
+		longest = max(longest, c.place(t, s))
 	}
 	t.Logf("the slowest change over a cut took %s", longest)
 }
@@ -126,10 +126,10 @@ func TestConnectionThatIsForgotten(t *testing.T) {
 	c := newCenter(t)
 	b := newBalancer(t, c)
 	s := c.site(t, func(cfg *Config) { cfg.Parents = []string{"https://" + b.address} })
-	within(t, time.Minute, "a session", func() bool { return c.transport() == "tcp" })
-	c.place(t, s, time.Minute)
+	within(t, "a session", func() bool { return c.transport() == "tcp" })
+	c.place(t, s)
 	sessions := c.count()
 	b.each(func(p *passed) { p.forgotten.Store(true) })
-	t.Logf("back after %s", within(t, time.Minute, "another session", func() bool { return c.count() > sessions }))
-	c.place(t, s, time.Minute)
+	t.Logf("back after %s", within(t, "another session", func() bool { return c.count() > sessions }))
+	c.place(t, s)
 }

@@ -76,7 +76,7 @@ func streams(cfg *Config) { cfg.Streams = echo{} }
 
 // exchange says one byte on a stream, and hears it.
 func exchange(s tunnel.Stream) error {
-	_ = s.SetDeadline(time.Now().Add(20 * time.Second))
+	_ = s.SetDeadline(time.Now().Add(time.Minute))
 	if _, err := s.Write([]byte("x")); err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func exchange(s tunnel.Stream) error {
 
 func (c *center) mustOpen(t *testing.T) tunnel.Stream {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	s, err := c.open(ctx)
 	must(t, err)
@@ -102,7 +102,7 @@ func TestDataConnection(t *testing.T) {
 		c := newCenter(t)
 		c.relay.Set(tunneltest.Faults{Cut: over == "tcp"})
 		c.site(t, streams)
-		within(t, 20*time.Second, "a session", func() bool { return c.transport() == over })
+		within(t, "a session", func() bool { return c.transport() == over })
 		c.mustOpen(t)
 		if got := c.transports(); len(got) != 1 || got[0] != over {
 			t.Errorf("over %v, want %s", got, over)
@@ -118,7 +118,7 @@ func TestDataConnectionFallsBackToTCP(t *testing.T) {
 	t.Parallel()
 	c := newCenter(t)
 	c.site(t, streams)
-	within(t, 20*time.Second, "a session", func() bool { return c.transport() == "quic" })
+	within(t, "a session", func() bool { return c.transport() == "quic" })
 	c.relay.Set(tunneltest.Faults{Drop: func(up bool, datagram []byte) bool { // new connections
 		return up && len(datagram) > 0 && datagram[0]&0xf0 == 0xc0
 	}})
@@ -134,14 +134,14 @@ func TestDataConnectionOutlivesTheSession(t *testing.T) {
 	t.Parallel()
 	c := newCenter(t)
 	s := c.site(t, streams)
-	within(t, 20*time.Second, "a session", func() bool { return c.transport() == "quic" })
+	within(t, "a session", func() bool { return c.transport() == "quic" })
 	stream := c.mustOpen(t)
 	for i := range 3 {
 		c.mu.Lock()
 		c.current(tunnel.ErrDraining)
 		c.mu.Unlock()
-		within(t, 30*time.Second, "another session", func() bool { return c.count() == i+2 && c.transport() != "" })
-		c.place(t, s, 20*time.Second)
+		within(t, "another session", func() bool { return c.count() == i+2 && c.transport() != "" })
+		c.place(t, s)
 		must(t, exchange(stream))
 	}
 	c.mustOpen(t)
@@ -155,13 +155,9 @@ func TestSiteWithoutStreams(t *testing.T) {
 	t.Parallel()
 	c := newCenter(t)
 	c.site(t)
-	within(t, 20*time.Second, "a session", func() bool { return c.transport() != "" })
-	began := time.Now()
+	within(t, "a session", func() bool { return c.transport() != "" })
 	if _, err := c.open(t.Context()); err == nil || !strings.Contains(err.Error(), "serves no streams") {
 		t.Errorf("told %v", err)
-	}
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("after %s", took)
 	}
 }
 
@@ -170,20 +166,20 @@ func TestStreamsEndWithTheUplink(t *testing.T) {
 	t.Parallel()
 	c := newCenter(t)
 	s := c.site(t, streams)
-	within(t, 20*time.Second, "a session", func() bool { return c.transport() != "" })
+	within(t, "a session", func() bool { return c.transport() != "" })
 	stream := c.mustOpen(t)
 	c.mu.Lock()
 	c.current(tunnel.ErrRemoved) // which ends the site's Run
 	c.mu.Unlock()
 	select {
 	case <-s.ended:
-	case <-time.After(20 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("the uplink goes on")
 	}
 	if _, err := stream.Read(make([]byte, 1)); err == nil {
 		t.Error("a stream goes on without its uplink")
 	}
-	within(t, 20*time.Second, "the center without the session", func() bool {
+	within(t, "the center without the session", func() bool {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		return c.asking == nil
@@ -243,7 +239,7 @@ func TestDataConnectionThroughAProxy(t *testing.T) {
 		_, port, _ := net.SplitHostPort(c.address)
 		cfg.Proxy, cfg.Parents = dialer, []string{"https://center.example:" + port} // loopback is never proxied
 	})
-	within(t, 20*time.Second, "a session", func() bool { return c.transport() == "tcp" })
+	within(t, "a session", func() bool { return c.transport() == "tcp" })
 	c.mustOpen(t)
 	way.mu.Lock()
 	defer way.mu.Unlock()

@@ -16,13 +16,13 @@ func TestHeartbeatsAreMeasured(t *testing.T) {
 			c.relay.Set(tunneltest.Faults{Cut: transport == overTCP})
 			took := make(chan time.Duration, 1000)
 			c.site(t, func(cfg *Config) { cfg.OnHeartbeat = func(d time.Duration) { took <- d } })
-			within(t, 20*time.Second, "a session", func() bool { return c.transport() == transport })
+			within(t, "a session", func() bool { return c.transport() == transport })
 			select {
 			case d := <-took:
 				if d <= 0 || d > 10*time.Second {
 					t.Errorf("a heartbeat took %s", d)
 				}
-			case <-time.After(30 * time.Second):
+			case <-time.After(time.Minute):
 				t.Error("no heartbeat was measured")
 			}
 			if now := c.transport(); now != transport {

@@ -39,8 +39,8 @@ func TestSessionIsReplacedAfterALongSilence(t *testing.T) {
 		}
 	})
 	t.Cleanup(let)
-	within(t, time.Minute, "a session over QUIC", func() bool { return c.transport() == "quic" })
-	c.place(t, s, time.Minute)
+	within(t, "a session over QUIC", func() bool { return c.transport() == "quic" })
+	c.place(t, s)
 	sessions := c.count()
 	cut.Store(true)
 	c.relay.Set(tunneltest.Faults{Cut: true})
@@ -55,11 +55,10 @@ func TestSessionIsReplacedAfterALongSilence(t *testing.T) {
 	c.relay.Set(tunneltest.Faults{})
 	within(
 		t,
-		time.Minute,
 		"the change over the old connection",
 		func() bool { return s.desired.Position() == c.feed.Head() },
 	)
 	time.Sleep(2 * lookEvery) // the site has looked; the connection is not given up for that
 	let()
-	within(t, time.Minute, "a session over another connection", func() bool { return c.count() > sessions })
+	within(t, "a session over another connection", func() bool { return c.count() > sessions })
 }

@@ -1,6 +1,7 @@
 package uplink
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -20,10 +21,10 @@ func TestUpward(t *testing.T) {
 		t.Errorf("before there is a session: %v", err)
 	}
 	c.site(t, streams, func(cfg *Config) { cfg.Upward = up })
-	within(t, 20*time.Second, "a session", func() bool { return c.transport() != "" })
+	within(t, "a session", func() bool { return c.transport() != "" })
 	open := func() {
 		t.Helper()
-		within(t, 20*time.Second, "a stream", func() bool { // one that ends just now opens none
+		within(t, "a stream", func() bool { // one that ends just now opens none
 			s, err := up.OpenStream(t.Context())
 			if err != nil {
 				return false
@@ -51,14 +52,15 @@ func TestUpwardWithoutASession(t *testing.T) {
 	c := newCenter(t)
 	up := NewUpward()
 	s := c.site(t, streams, func(cfg *Config) { cfg.Upward = up })
-	within(t, 20*time.Second, "a session", func() bool { return c.transport() != "" })
+	within(t, "a session", func() bool { return c.transport() != "" })
 	c.mu.Lock()
 	c.current(tunnel.ErrRemoved)
 	c.mu.Unlock()
 	<-s.ended
-	began := time.Now()
-	if _, err := up.OpenStream(t.Context()); err == nil || time.Since(began) > 5*time.Second {
-		t.Errorf("%v after %s", err, time.Since(began))
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if _, err := up.OpenStream(ctx); err == nil || ctx.Err() != nil {
+		t.Errorf("opened: %v", err)
 	}
 	var none *Upward
 	none.begun(nil)

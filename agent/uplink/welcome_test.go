@@ -64,7 +64,7 @@ func next(t *testing.T, what string, c <-chan struct{}) {
 // parent that is heard has.
 func (c *center) aliveAgain(t *testing.T, sessions int) {
 	t.Helper()
-	took := within(t, time.Minute, "a session", func() bool { return c.count() > sessions })
+	took := within(t, "a session", func() bool { return c.count() > sessions })
 	t.Logf("a session %s after the center was killed", took)
 	if took > welcomeTime*4/5 {
 		t.Errorf("a session only after %s", took)
@@ -105,7 +105,7 @@ func TestCenterIsKilledBeforeTheWelcome(t *testing.T) {
 			relay.Lead(c.listen(t))
 			relay.Set(tunneltest.Faults{})
 			c.aliveAgain(t, 0)
-			c.place(t, s, time.Minute)
+			c.place(t, s)
 		})
 	}
 }
@@ -121,8 +121,8 @@ func TestCenterIsKilledBeforeTheWelcomeOfASecondSession(t *testing.T) {
 		begun = begins(cfg)
 	})
 	next(t, "a connection", begun)
-	within(t, time.Minute, "a session", func() bool { return c.count() == 1 })
-	c.place(t, s, time.Minute)
+	within(t, "a session", func() bool { return c.count() == 1 })
+	c.place(t, s)
 	relay.Lead(c.mute(t))
 	s.reported.Apply(
 		1,
@@ -131,7 +131,7 @@ func TestCenterIsKilledBeforeTheWelcomeOfASecondSession(t *testing.T) {
 	next(t, "a second connection", begun)
 	relay.Lead(c.listen(t))
 	c.aliveAgain(t, 1)
-	c.place(t, s, time.Minute)
+	c.place(t, s)
 }
 
 // A balancer, or a link, over which nothing comes any more once the TLS handshake is done. TCP goes
@@ -170,7 +170,7 @@ func TestNothingComesOverTCPAfterTheHandshake(t *testing.T) {
 	next(t, "a connection", begun)
 	b.lead(c.address)
 	c.aliveAgain(t, 0)
-	c.place(t, s, time.Minute)
+	c.place(t, s)
 }
 
 // A center that is heard and has much to do is dialled once, however long it takes to let the site
