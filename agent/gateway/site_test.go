@@ -30,7 +30,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 func must(t *testing.T, err error) {
 	t.Helper()

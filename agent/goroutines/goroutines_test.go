@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/store/storetest/leak"
 )
 
@@ -88,15 +89,7 @@ func TestLeftSocket(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)
 	go func() { ended <- Serve(ctx, dir) }()
-	deadline := time.Now().Add(20 * time.Second)
-	for {
-		if _, err := Read(t.Context(), dir); err == nil {
-			break
-		} else if time.Now().After(deadline) {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Millisecond)
-	}
+	storetest.Eventually(t, "an answer", func() bool { _, err := Read(t.Context(), dir); return err == nil })
 	cancel()
 	if err := <-ended; err != nil {
 		t.Error(err)

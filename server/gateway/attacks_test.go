@@ -90,7 +90,7 @@ func TestATakenOverAgent(t *testing.T) {
 	sendAs := func(text string, whole bool) (int, string) {
 		t.Helper()
 		tries++
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		s, err := site.OpenStream(ctx)
 		if err != nil {

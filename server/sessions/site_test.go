@@ -307,7 +307,7 @@ func (c *center) connect(s *site, adjust ...func(*tunnel.ChildConfig)) *link {
 }
 
 func (c *center) dial(ctx context.Context, s *site) (tunnel.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	block, _ := pem.Decode(s.chain)
 	roots := x509.NewCertPool()

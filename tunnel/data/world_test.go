@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	leak.Main(m)
 }
 
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // handler is a function that serves a stream.
 type handler func(context.Context, tunnel.Stream)

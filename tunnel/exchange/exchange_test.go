@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel"
 )
 
@@ -390,11 +391,6 @@ func TestManyStreams(t *testing.T) {
 		target.Close()
 		far.Close()
 	}
-	for range 100 {
-		if runtime.NumGoroutine() <= before+5 {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
-	t.Errorf("%d goroutines, %d before", runtime.NumGoroutine(), before)
+	storetest.Eventually(t, "their goroutines end", func() bool { return runtime.NumGoroutine() <= before+5 },
+		func() any { return runtime.NumGoroutine() - before })
 }

@@ -23,7 +23,7 @@ import (
 
 func TestMain(m *testing.M) { leak.Main(m) }
 
-const patience = 20 * time.Second
+const patience = 2 * time.Minute
 
 // tier connects a child to a parent that answers with a handler. It returns how the child asks.
 func tier(t *testing.T, h http.Handler) *http.Transport {
