@@ -72,6 +72,39 @@ func TestADestinationComesBackDuringTheDecision(t *testing.T) {
 	})
 }
 
+// TestATargetConfirmsDuringTheDecision: who decides has asked what was left to confirm that it has nothing, and has not
+// said yet that the move waits for that.
+func TestATargetConfirmsDuringTheDecision(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		var confirms atomic.Bool
+		c.confirm = func(target string, revision int64) {
+			if confirms.Load() {
+				c.d.Confirmed(target, revision)
+			}
+		}
+		c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+		c.placement("p", 1, []any{"a"}, breakFirst)
+		web := c.deployment("web", map[string]any{"app": "web"}, "")
+		c.eventually("on a", func() bool { return c.has("a", web) })
+		c.report("a", web, nil)
+		c.placement("p", 2, []any{"b"}, breakFirst)
+		c.eventually("off a", func() bool { return !c.has("a", web) })
+		c.gone("a", web)
+		time.Sleep(5 * time.Second)
+		if synctest.Wait(); c.has("b", web) {
+			t.Fatal("on b, and a has not confirmed that it has nothing")
+		}
+		confirms.Store(true)
+		c.restart()
+		began := time.Now()
+		c.eventually("on b", func() bool { return c.has("b", web) })
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("on b after %s, as something else had it looked at", took)
+		}
+	})
+}
+
 // TestASilentDestinationMayHaveIt cuts the link of the destination after it was told to have what must not be
 // in two places: it may run there.
 func TestASilentDestinationMayHaveIt(t *testing.T) {
