@@ -130,8 +130,8 @@ func workloadCluster(ctx context.Context, client *target.Client) error {
 	return nil
 }
 
-// IsCenter reports whether a version of Kubernetes, as an API server says it, is that of a center.
-func IsCenter(version string) bool { return strings.HasSuffix(version, "+skerry") }
+// IsCenter reports whether a version of Kubernetes, as a target's client has it, is that of a center or of a space.
+func IsCenter(version string) bool { return strings.HasSuffix(version, target.OfCenter) }
 
 // errReplaced ends the agent when its cluster was replaced: everything that it knew of the target
 // was of the former cluster.

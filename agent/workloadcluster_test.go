@@ -14,19 +14,22 @@ func aCenterIsNoWorkloadCluster(t *testing.T) {
 	if err := s.identifyOnce(t.Context()); err != nil {
 		t.Fatalf("a workload cluster: %v", err)
 	}
+	var version string
 	s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool {
 		if r.URL.Path != "/version" {
 			return false
 		}
-		_, err := w.Write([]byte(`{"gitVersion":"v1.36.3+skerry"}`))
+		_, err := w.Write([]byte(version))
 		return err == nil
 	})
 	client, err := s.clients.For("")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := workloadCluster(t.Context(), client); !errors.Is(err, ErrRefused) || !errors.Is(err, errCenter) {
-		t.Errorf("a center: %v", err)
+	for _, version = range []string{`{"gitVersion":"v1.36.3+skerry"}`, `{"gitVersion":"v1.37.2","skerry":true}`} {
+		if err := workloadCluster(t.Context(), client); !errors.Is(err, ErrRefused) || !errors.Is(err, errCenter) {
+			t.Errorf("a center with %s: %v", version, err)
+		}
 	}
 	s.api.Handle(func(http.ResponseWriter, *http.Request) bool { panic(http.ErrAbortHandler) })
 	if err := workloadCluster(t.Context(), client); err != nil {

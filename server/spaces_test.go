@@ -366,7 +366,7 @@ func front(t *testing.T, c *center) {
 		{client, "/clusters/team/apis/nothing.example.com/v1", 404, "", ""},
 		{nobody, "/livez", 200, "ok", ""},
 		{nobody, "/readyz?verbose", 200, "[+]spaces ok", ""},
-		{nobody, "/version", 200, "gitVersion", ""},
+		{nobody, "/version", 200, "+", `"skerry"`}, {client, "/clusters/team/version", 200, `"skerry":true`, "+"},
 		{nobody, "/metrics", 403, "", ""},
 		{user, "/metrics", 403, "", ""},
 		{client, "/metrics", 200, "apiserver_request_total", ""},

@@ -160,12 +160,19 @@ func (c *Client) Create(ctx context.Context, r Resource, namespace string, body 
 	return o, err
 }
 
+// OfCenter ends the version of a center, and that of a space.
+const OfCenter = "+skerry"
+
 // Version asks for the Kubernetes version of the target, "v1.36.3".
 func (c *Client) Version(ctx context.Context) (string, error) {
 	var v struct {
 		GitVersion string `json:"gitVersion"`
+		Skerry     bool   `json:"skerry"` // a space's version has no suffix
 	}
 	_, err := c.call(ctx, http.MethodGet, "/version", nil, "", nil, &v)
+	if v.Skerry {
+		v.GitVersion = strings.TrimSuffix(v.GitVersion, OfCenter) + OfCenter
+	}
 	return v.GitVersion, err
 }
 

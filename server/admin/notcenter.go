@@ -53,11 +53,14 @@ func isAnother(ctx context.Context, do func(*http.Request) (*http.Response, erro
 		return false, fmt.Errorf("ask %s for its version: %w", of.Host, err)
 	}
 	defer response.Body.Close()
-	var version struct{ GitVersion string }
+	var version struct {
+		GitVersion string
+		Skerry     bool // of a space that has a host's name for itself
+	}
 	const most = 64 << 10
 	if response.StatusCode != http.StatusOK ||
 		json.NewDecoder(io.LimitReader(response.Body, most)).Decode(&version) != nil {
 		return false, nil
 	}
-	return version.GitVersion != "" && !strings.HasSuffix(version.GitVersion, centerVersion), nil
+	return version.GitVersion != "" && !version.Skerry && !strings.HasSuffix(version.GitVersion, centerVersion), nil
 }

@@ -44,6 +44,13 @@ func TestKubeconfigOfACluster(t *testing.T) {
 	if err := CheckCenter(t.Context(), &rest.Config{Host: at.URL}); err != nil {
 		t.Errorf("a center: %v", err)
 	}
+	space := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprint(w, `{"gitVersion":"v1.37.2","skerry":true}`)
+	}))
+	defer space.Close()
+	if err := CheckCenter(t.Context(), &rest.Config{Host: space.URL}); err != nil {
+		t.Errorf("a space by its own host's name: %v", err)
+	}
 	if _, err := command(t, serve, "target cordon paris"); errors.As(err, &other) { // it is still starting
 		t.Errorf("a center that does not serve its groups yet: %v", err)
 	}

@@ -81,6 +81,8 @@ func (d *dispatch) wrap(native http.Handler) http.Handler {
 			d.aboutAll(d.profiles, w, r)
 		case path == authn.RenewalPath:
 			d.aboutAll(d.renewal, w, r)
+		case path == discovery.VersionPath && r.Method == http.MethodGet && request.Space(r.Context()) != request.RootSpace:
+			discovery.ServeVersion(w, r)
 		case authn.IsIssuerPath(path):
 			d.issuer.ServeHTTP(w, r)
 		case path == "/apis":
