@@ -94,6 +94,20 @@ func TestTheOrderOfEndpointsMeansNothing(t *testing.T) {
 	if _, d := compare([]object{slice("db-0", "db-1")}, []object{slice("db-1", "db-0")}); len(d) != 0 {
 		t.Errorf("differences %v", d)
 	}
+	pods := func(names ...string) []object {
+		var endpoints []any
+		for _, n := range names {
+			endpoints = append(endpoints, map[string]any{"targetRef": map[string]any{"kind": "Pod", "name": n}})
+		}
+		return []object{{"kind": "EndpointSlice", "metadata": map[string]any{"name": "db"}, "endpoints": endpoints}}
+	}
+	if _, d := compare(pods("db-0", "db-1"), pods("db-1", "db-0")); len(d) != 0 {
+		t.Errorf("Pods of a StatefulSet behind an address of the cluster: %v", d)
+	}
+	web := pods("web-5d4f8c7b9d-x2x4z", "web-5d4f8c7b9d-b7b7b")
+	if _, d := compare(web, pods("web-5d4f8c7b9d-x2x4z")); len(d) != 2 {
+		t.Errorf("one of two Pods with generated names is missing: %v", d)
+	}
 }
 
 func TestSummary(t *testing.T) {

@@ -194,13 +194,17 @@ func ourCondition(c any) bool {
 }
 
 // elementKey names an element of a list: by its name or type where it has one, so that an order that
-// means nothing makes no difference, else by its place.
+// means nothing makes no difference, else by its place. An address is named by its Pod, unless that has a
+// generated name, as those of several addresses are the same.
 func elementKey(e any, i int) string {
 	m, _ := e.(map[string]any)
 	for _, k := range []string{"name", "type", "mountPath", "ip", "key", "hostname"} {
 		if s, ok := m[k].(string); ok {
 			return normalText(s)
 		}
+	}
+	if pod := object(m).text("targetRef", "name"); pod != "" && pod == normalText(pod) {
+		return pod
 	}
 	return fmt.Sprint(i)
 }
