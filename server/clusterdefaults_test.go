@@ -67,6 +67,11 @@ func clusterDefaults(t *testing.T, c *center) {
 		_, err := user.SchedulingV1().PriorityClasses().Create(ctx, &class, metav1.CreateOptions{})
 		must(t, err)
 	}
+	_, err = user.SchedulingV1().PriorityClasses().Create(ctx, &schedulingv1.PriorityClass{
+		ObjectMeta: metav1.ObjectMeta{Name: "second"}, Value: 20, GlobalDefault: true}, metav1.CreateOptions{})
+	if !apierrors.IsForbidden(err) || !strings.Contains(err.Error(), "PriorityClass usual is already marked as default") {
+		t.Errorf("a second default: %v", err)
+	}
 	p, err = pod("high", "high", nil)
 	has(p, err, ptr(int32(1000)))
 	p, err = pod("usual", "", nil)
