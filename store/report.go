@@ -63,6 +63,18 @@ type Filled struct {
 	// VolumeName of a claim that is bound, and the StorageClass of any.
 	VolumeName   string `json:"volume,omitempty"`
 	StorageClass string `json:"class,omitempty"`
+	// Controller is the placed object that has taken over a Pod which was itself placed.
+	Controller *Controller `json:"controller,omitempty"`
+	// Ended says that the controller which had taken a Pod over has deleted it. It is not made again.
+	Ended bool `json:"ended,omitempty"`
+}
+
+// Controller is a placed object that controls a Pod by its selector. UID is that of its source.
+type Controller struct {
+	APIVersion string `json:"api"`
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	UID        string `json:"uid"`
 }
 
 // DeploymentRevision is the annotation in which a Deployment's controller says which revision of

@@ -41,8 +41,8 @@ func (a *Applier) ended(t *task) error {
 // A desired object is written again: at once the first time, ever slower when somebody keeps
 // deleting it. An object that was deleted from here, and is desired again, is no external delete. A
 // Job or Pod that has finished is not run again; running is true if it was seen unfinished when it
-// went.
-func (a *Applier) Vanished(k store.Key, uid string, running bool) bool {
+// went. Neither is a Pod that a placed controller had taken over: its life was the controller's.
+func (a *Applier) Vanished(k store.Key, uid string, running, takenOver bool) bool {
 	r, known := a.Inventory.Get(k)
 	if !known || r.UID != uid {
 		return false
@@ -62,18 +62,22 @@ func (a *Applier) Vanished(k store.Key, uid string, running bool) bool {
 	}
 	ours := a.pendingDeletes.gone(k, uid)
 	// A Job that its own time to live removed while nobody looked had ended before.
-	finished := r.Finished || !ours && !running && hasTimeToLive(k, t.head.Spec)
+	ended := takenOver && !ours
+	finished := r.Finished || ended || !ours && !running && hasTimeToLive(k, t.head.Spec)
 	known = a.Inventory.Update(k, func(r inventory.Record) (inventory.Record, bool) {
 		if r.UID != uid {
 			return r, false
 		}
 		r.UID, r.Finished, r.Gone = "", finished, finished || !ours && !t.policy.restores()
-		if !r.Gone {
+		if r.Ended = ended; !r.Gone {
 			r.Applied = store.Hash{}
 		}
 		return r, true
 	})
 	switch {
+	case known && ended:
+		a.queue.add(k, false) // its report says so
+		return false
 	case !known || finished:
 		return false
 	case ours, !t.policy.restores():

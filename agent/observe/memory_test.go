@@ -96,9 +96,9 @@ func (o *Observer) arrived() {
 // indifferent is an applier that nothing concerns.
 type indifferent struct{}
 
-func (indifferent) Seen(store.Key, inventory.Sight)       {}
-func (indifferent) Vanished(store.Key, string, bool) bool { return false }
-func (indifferent) Rewound([]store.Key)                   {}
+func (indifferent) Seen(store.Key, inventory.Sight)             {}
+func (indifferent) Vanished(store.Key, string, bool, bool) bool { return false }
+func (indifferent) Rewound([]store.Key)                         {}
 
 // What a site holds in memory is what it has now: ten times as many Pods for a while leave nothing
 // behind, and neither do generations of them.

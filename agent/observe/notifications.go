@@ -102,8 +102,9 @@ func (o *Observer) gone(uid string, running bool) {
 	if ok && isNamespace(k) {
 		o.namespaceGoneLocked(k)
 	}
+	takenOver := ok && o.records.Get(k).takenOver(uid)
 	o.mu.Unlock()
-	if !ok || !o.applier.Vanished(k, uid, running) {
+	if !ok || !o.applier.Vanished(k, uid, running, takenOver) {
 		return
 	}
 	o.mu.Lock()

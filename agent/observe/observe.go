@@ -30,8 +30,9 @@ type Applier interface {
 	// Seen is called with each sight of an object. It must neither wait nor call the Observer.
 	Seen(k store.Key, s inventory.Sight)
 	// Vanished is called when an object is no longer on the target. running is true if it was seen
-	// unfinished when it went. It reports whether the target lacks what is desired.
-	Vanished(k store.Key, uid string, running bool) bool
+	// unfinished when it went, takenOver if a placed controller had it. It reports whether the target
+	// lacks what is desired.
+	Vanished(k store.Key, uid string, running, takenOver bool) bool
 	// Rewound is called with the objects of a kind whose history on the target went back: the
 	// target was restored from a backup.
 	Rewound(keys []store.Key)

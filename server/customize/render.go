@@ -56,7 +56,8 @@ func Render(obj map[string]any, o Origin) ([]byte, error) {
 	if placement.Finished(runs(group, kind), obj) {
 		fields.Map(meta, "annotations")[v1alpha1.AnnotationEnded] = "true"
 	}
-	if name := group + "/" + kind; name == "/Service" || name == "/PersistentVolumeClaim" {
+	if name := group + "/" + kind; name == "/Service" || name == "/PersistentVolumeClaim" ||
+		name == "/Pod" {
 		unallocate(out, Chosen(obj))
 	}
 	if clean, ok := cleaners[group+"/"+kind]; ok {

@@ -11,7 +11,7 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// allocate is the JSON patch after which a Service or a claim shows what a target has chosen for
+// allocate is the JSON patch after which a Service, a claim or a Pod shows what a target has chosen for
 // it; nil when it does. A field that is empty, or holds what a target has chosen before, takes it;
 // any other holds the user's wish and stays. Which is which stands in an annotation.
 func allocate(obj map[string]any, uid string, f *store.Filled) []byte {
@@ -21,11 +21,14 @@ func allocate(obj map[string]any, uid string, f *store.Filled) []byte {
 		return nil
 	}
 	a := allocation{spec: spec, was: customize.Chosen(obj)}
-	if obj["kind"] == "Service" {
+	switch obj["kind"] {
+	case "Service":
 		a.address(f.ClusterIP)
 		a.ports(f)
 		a.families(f)
-	} else {
+	case "Pod":
+		a.controller(fields.List(meta, "ownerReferences"), f.Controller)
+	default:
 		a.now.VolumeName = a.text("volumeName", a.was.VolumeName, f.VolumeName)
 		a.now.StorageClass = a.text("storageClassName", a.was.StorageClass, f.StorageClass)
 	}

@@ -21,6 +21,7 @@ type Config struct {
 // API is what summary does to the objects of spaces.
 type API interface {
 	spaceapi.Getter
+	spaceapi.LiveGetter
 	spaceapi.Creator
 	spaceapi.Patcher
 	spaceapi.Deleter

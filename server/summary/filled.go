@@ -33,6 +33,8 @@ func filledBy(k store.Key, reports []*store.Report) *store.Filled {
 	) > 0 || f.IPFamilyPolicy != ""):
 		return &store.Filled{ClusterIP: f.ClusterIP, NodePorts: f.NodePorts, HealthCheckNodePort: f.HealthCheckNodePort,
 			IPFamilies: f.IPFamilies, IPFamilyPolicy: f.IPFamilyPolicy}
+	case isPod(k):
+		return &store.Filled{Controller: f.Controller}
 	case isClaim(k): // on the next target it has no volume until it gets another one
 		return &store.Filled{VolumeName: f.VolumeName, StorageClass: f.StorageClass}
 	}
@@ -87,6 +89,8 @@ func (n *shown) observeFilledLocked(k store.Key, obj map[string]any, echo bool) 
 		n.filled = filledSum(shownRevision(obj))
 	case isClaim(k):
 		n.filled = filledSum(shownVolume(obj))
+	case isPod(k):
+		n.filled = filledSum(shownController(obj))
 	case !echo:
 		n.filled = 0
 	}
@@ -110,7 +114,11 @@ func (s *Summary) fill(ctx context.Context, at placement.Located, f *store.Fille
 		if err != nil && !apierrors.IsNotFound(err) {
 			return fmt.Errorf("read %s before what its target has chosen is written: %w", at.Key, err)
 		}
-		subresource, patch = "", allocate(obj, at.UID, f)
+		chosen := *f
+		if chosen.Controller, err = s.mayControl(ctx, at, f.Controller); err != nil {
+			return err
+		}
+		subresource, patch = "", allocate(obj, at.UID, &chosen)
 	}
 	var obj map[string]any
 	if patch != nil {

@@ -85,6 +85,9 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	if err != nil {
 		return err
 	}
+	if ended, err := s.endTakenOver(ctx, at, reports); ended {
+		return err
+	}
 	took := time.Since(began)
 	theirs, revision, err := s.foreignStatus(ctx, at)
 	if err != nil {

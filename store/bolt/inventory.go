@@ -30,6 +30,8 @@ type Record struct {
 	Finished bool `json:"finished,omitempty"`
 	// Gone is true when the object went from the target by another's hand and is not made again.
 	Gone bool `json:"gone,omitempty"`
+	// Ended is true for a Pod that a placed controller had taken over and has deleted.
+	Ended bool `json:"ended,omitempty"`
 	// Autoscaled is true when an autoscaler on the target decides about its replicas.
 	Autoscaled bool `json:"autoscaled,omitempty"`
 	// OwnAutoscaler is the name of that autoscaler where it was placed there, too: its space has it.

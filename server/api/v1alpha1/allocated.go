@@ -24,6 +24,8 @@ type Allocated struct {
 	// VolumeName and StorageClass of a claim.
 	VolumeName   string `json:"volumeName,omitempty"`
 	StorageClass string `json:"storageClass,omitempty"`
+	// Controller is the UID of the owner that has taken over a Pod.
+	Controller string `json:"controller,omitempty"`
 }
 
 // ReadAllocated reads AnnotationAllocated of an object's annotations, which are a map of strings or

@@ -125,7 +125,7 @@ const (
 	// targets is not heard of, or its cluster does not answer: since when, as RFC 3339. Only the
 	// center writes it.
 	AnnotationUnreachable = "skerry.dev/unreachable-since"
-	// AnnotationAllocated stands on a Service or a claim: which of its fields hold what its target
+	// AnnotationAllocated stands on a Service, a claim or a Pod: which of its fields hold what its target
 	// has chosen, an Allocated as JSON. What else they hold is the user's wish.
 	AnnotationAllocated = "skerry.dev/allocated"
 	// AnnotationSpaceOwners stands on what was born at a site and has owners in the space: the UIDs of
