@@ -1,8 +1,12 @@
 package summary
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
+	"math"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
@@ -13,29 +17,31 @@ import (
 	"skerry.dev/skerry/tunnel"
 )
 
-// autoscaled is the replicas that an autoscaler at a target has given a workload, and the generation
-// of the workload that the target had then.
-type autoscaled struct{ replicas, generation int64 }
+// autoscaled is the replicas that an autoscaler has given a workload, and the generation of the workload
+// that its targets had then.
+type autoscaled struct {
+	replicas, generation int64
+	at                   time.Time
+}
 
 // scale gives a workload the replicas that an autoscaler of its space has given it at its only target:
-// in a cluster the autoscaler writes them there itself. A target that has not got the present version
-// yet says nothing: the author may have stopped the workload since. Neither does one that names more
-// than the autoscaler of the space allows.
+// in a cluster the autoscaler writes them there itself. Where they are divided it has the sum of all targets.
 func (s *Summary) scale(ctx context.Context, at placement.Located, reports []*store.Report) error {
-	if len(reports) != 1 || reports[0] == nil || at.Divided {
+	f := scaledTo(at, reports)
+	if f == nil {
 		return nil
 	}
-	r := reports[0]
-	if r.Filled == nil || r.Filled.Replicas <= 0 || r.Generation != at.Generation {
-		return nil
-	}
-	now := autoscaled{r.Filled.Replicas, r.Generation}
 	s.mu.Lock()
-	known := s.autoscaled[at.Key] == now
+	last := s.autoscaled[at.Key]
 	s.mu.Unlock()
-	if known {
+	if last.replicas == f.Replicas && last.generation == at.Generation {
 		return nil
 	}
+	if rest := scalePause(len(reports)) - time.Since(last.at); rest > 0 && !last.at.IsZero() {
+		s.queue.AddAfter(at.Key, rest)
+		return nil
+	}
+	now := autoscaled{f.Replicas, at.Generation, time.Now()}
 	obj, err := s.cfg.API.Get(ctx, at.Key, at.APIVersion)
 	if apierrors.IsNotFound(err) {
 		return nil
@@ -44,12 +50,12 @@ func (s *Summary) scale(ctx context.Context, at placement.Located, reports []*st
 		return fmt.Errorf("read %s before it is scaled: %w", at.Key, err)
 	}
 	meta := fields.Map(obj, "metadata")
-	if meta["uid"] != at.UID || customize.Number(meta["generation"]) != r.Generation {
+	if meta["uid"] != at.UID || customize.Number(meta["generation"]) != at.Generation {
 		return nil
 	}
 	// Which field of a custom resource has them, only its scale subresource knows.
 	if !tunnel.BuiltInGroup(at.Key.Group) || customize.Number(fields.Map(obj, "spec")["replicas"]) != now.replicas {
-		if ok, err := s.mayScale(ctx, at, r.Filled); err != nil || !ok {
+		if ok, err := s.mayScale(ctx, at, f); err != nil || !ok {
 			return err
 		}
 		_, err := s.cfg.API.Patch(ctx, at.Key, at.APIVersion, "scale", encode([]any{
@@ -67,8 +73,46 @@ func (s *Summary) scale(ctx context.Context, at placement.Located, reports []*st
 	return nil
 }
 
-// mayScale reports whether the space has an autoscaler that may give a workload the replicas that a
-// target reports.
+// scaledTo returns what autoscalers have given a workload, nil where nobody knows. A target that has not got the
+// present version yet says nothing: the author may have stopped the workload since. Of a target without an
+// autoscaler, as one whose weight is 0, what runs there counts.
+func scaledTo(at placement.Located, reports []*store.Report) *store.Filled {
+	if len(reports) > 1 && !at.Divided {
+		return nil
+	}
+	var out store.Filled
+	for _, r := range reports {
+		switch {
+		case r == nil || r.Generation != at.Generation || r.Filled != nil && r.Filled.Replicas > math.MaxInt32:
+			return nil
+		case r.Filled != nil && r.Filled.Replicas > 0:
+			out.Replicas += r.Filled.Replicas
+			out.Autoscaler = cmp.Or(out.Autoscaler, r.Filled.Autoscaler)
+		default:
+			var status struct{ Replicas int64 }
+			if len(r.Status) > 0 && json.Unmarshal(r.Status, &status) != nil {
+				return nil
+			}
+			out.Replicas += min(max(0, status.Replicas), math.MaxInt32)
+		}
+	}
+	if out.Autoscaler == "" {
+		return nil
+	}
+	return &out
+}
+
+// scalePause is how long a workload keeps the replicas that it was given. What is given is sent to each of its
+// targets, so that one of many whose load changes all the time would cost all others.
+func scalePause(targets int) time.Duration {
+	if targets < 2 {
+		return 0
+	}
+	return time.Duration(targets) * 2 * time.Second
+}
+
+// mayScale reports whether the space has an autoscaler that may give a workload the replicas that its
+// targets report. Where they are divided, each target may have one.
 func (s *Summary) mayScale(ctx context.Context, at placement.Located, f *store.Filled) (bool, error) {
 	k := store.Key{Space: at.Key.Space, Group: "autoscaling", Resource: "horizontalpodautoscalers",
 		Namespace: at.Key.Namespace, Name: f.Autoscaler}
@@ -82,5 +126,5 @@ func (s *Summary) mayScale(ctx context.Context, at placement.Located, f *store.F
 	spec := fields.Map(obj, "spec")
 	of := fields.Map(spec, "scaleTargetRef")
 	return of["kind"] == at.Kind && of["name"] == at.Key.Name &&
-		f.Replicas <= customize.Number(spec["maxReplicas"]), nil
+		f.Replicas <= max(customize.Number(spec["maxReplicas"]), int64(len(at.Targets))), nil
 }

@@ -3,9 +3,11 @@ package summary
 import (
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
@@ -97,5 +99,54 @@ func TestReplicasOfAnAutoscaler(t *testing.T) {
 		if replicas() != 2 {
 			t.Errorf("of two targets one says %d replicas", replicas())
 		}
+
+		// Divided, it has what both were given, once both have the present version.
+		c.mu.Lock()
+		at = c.placed[web]
+		at.Divided = true
+		c.placed[web] = at
+		c.mu.Unlock()
+		c.s.mu.Lock()
+		delete(c.s.autoscaled, web) // as after a restart: it does not wait for what was written before
+		c.s.mu.Unlock()
+		set(5, 1)
+		says("a", 5, 2)
+		if err := c.s.write(t.Context(), web); err != nil || replicas() != 1 {
+			t.Errorf("%d replicas before the other target has the version, %v", replicas(), err)
+		}
+		says("b", 5, 3)
+		c.eventually("the sum", func() bool { return replicas() == 5 })
 	})
+}
+
+// TestScaledTo: what several targets say together, and when they say nothing.
+func TestScaledTo(t *testing.T) {
+	by := func(generation, n int64) *store.Report {
+		return &store.Report{Generation: generation, Filled: &store.Filled{Replicas: n, Autoscaler: "scaler"}}
+	}
+	runs := func(n int) *store.Report { return &store.Report{Generation: 7, Status: status(`{"replicas":%d}`, n)} }
+	for name, c := range map[string]struct {
+		divided bool
+		reports []*store.Report
+		want    int64
+	}{
+		"one target":                {false, []*store.Report{by(7, 3)}, 3},
+		"one of a divided":          {true, []*store.Report{by(7, 3)}, 3},
+		"both":                      {true, []*store.Report{by(7, 3), by(7, 2)}, 5},
+		"each has all":              {false, []*store.Report{by(7, 3), by(7, 2)}, 0},
+		"one has an older version":  {true, []*store.Report{by(7, 3), by(6, 2)}, 0},
+		"one has said nothing":      {true, []*store.Report{by(7, 3), nil}, 0},
+		"one without an autoscaler": {true, []*store.Report{runs(2), by(7, 3)}, 5},
+		"one with nothing":          {true, []*store.Report{by(7, 3), {Generation: 7}}, 3},
+		"none has an autoscaler":    {true, []*store.Report{runs(2), runs(1)}, 0},
+		"one lies":                  {true, []*store.Report{by(7, 1<<62), by(7, 1<<62)}, 0},
+	} {
+		f := scaledTo(placement.Located{Generation: 7, Divided: c.divided}, c.reports)
+		if (f == nil) != (c.want == 0) || f != nil && (f.Replicas != c.want || f.Autoscaler != "scaler") {
+			t.Errorf("%s: %+v, want %d", name, f, c.want)
+		}
+	}
+	if scalePause(1) != 0 || scalePause(2) != 4*time.Second || scalePause(100) != 200*time.Second {
+		t.Error("pauses")
+	}
 }
