@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -295,6 +297,9 @@ func whyText(t v1alpha1.ReviewedTarget) string {
 	}
 	if t.Replicas != nil {
 		parts = append(parts, fmt.Sprintf("has %d of the replicas", *t.Replicas))
+	}
+	for _, field := range slices.Sorted(maps.Keys(t.Portion)) {
+		parts = append(parts, fmt.Sprintf("has %s %d", field, t.Portion[field]))
 	}
 	if t.Release != 0 {
 		parts = append(parts, fmt.Sprintf("has it as of release %d", t.Release))

@@ -20,6 +20,8 @@ import (
 // asked has what the space says of how targets have an object.
 type asked struct {
 	shares   map[string]int64 // of its replicas, nil where they are not divided
+	// portions are what targets have of an autoscaler or a disruption budget, nil where it is not divided.
+	portions map[string]map[string]int64
 	releases map[string]int64 // where a target has it as of an older release
 	// placement is the name of the Placement that decides about it, empty where none does.
 	placement string
@@ -63,6 +65,12 @@ func reviewed(ctx context.Context, client dynamic.Interface, k store.Key) (asked
 			}
 			out.shares[t.Name] = *t.Replicas
 		}
+		if t.Portion != nil {
+			if out.portions == nil {
+				out.portions = map[string]map[string]int64{}
+			}
+			out.portions[t.Name] = t.Portion
+		}
 	}
 	return out, nil
 }
@@ -75,22 +83,37 @@ func (a asked) later(target string) string {
 	return ""
 }
 
-// at is the base for a target: the object, with the target's share of the replicas.
+// at is the base for a target: the object, with the target's share of what is divided.
 func (r *rendering) at(target string) (variant.Object, error) {
 	out := r.object
-	if r.shares == nil {
-		return out, nil
+	divided := map[string]any{}
+	if r.shares != nil {
+		divided[v1alpha1.AnnotationShares] = r.shares
 	}
-	shares, err := json.Marshal(r.shares)
-	if err != nil {
-		return out, err
+	if r.portions != nil && placement.Autoscales(out.Key.Group, out.Key.Resource) {
+		scales := map[string][2]int64{}
+		for name, has := range r.portions {
+			scales[name] = [2]int64{has["minReplicas"], has["maxReplicas"]}
+		}
+		divided[v1alpha1.AnnotationScales] = scales
+	} else if r.portions != nil {
+		divided[v1alpha1.AnnotationBudgets] = r.portions
+	}
+	if len(divided) == 0 {
+		return out, nil
 	}
 	var base unstructured.Unstructured
 	if err := base.UnmarshalJSON(out.Body); err != nil {
 		return out, err
 	}
 	notes := base.GetAnnotations()
-	notes[v1alpha1.AnnotationShares] = string(shares) // customize.Render has written others
+	for name, shares := range divided {
+		text, err := json.Marshal(shares)
+		if err != nil {
+			return out, err
+		}
+		notes[name] = string(text) // customize.Render has written others
+	}
 	base.SetAnnotations(notes)
 	body, err := json.Marshal(base.Object)
 	if err == nil {

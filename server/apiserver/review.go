@@ -1,6 +1,7 @@
 package apiserver
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -22,7 +23,7 @@ import (
 // Reviewer answers where objects are, or would be, and why.
 type Reviewer interface {
 	// Review answers a question about a space. The error is one of Kubernetes' API.
-	Review(space string, q v1alpha1.PlacementReviewSpec) (*v1alpha1.PlacementReviewStatus, error)
+	Review(ctx context.Context, space string, q v1alpha1.PlacementReviewSpec) (*v1alpha1.PlacementReviewStatus, error)
 }
 
 // maxReview is how long a question may be.
@@ -86,7 +87,7 @@ func (s *reviews) answer(w http.ResponseWriter, r *http.Request, space string) (
 	if err := s.mayGet(r, review.Spec); err != nil {
 		return nil, err
 	}
-	status, err := s.reviewer.Review(space, review.Spec)
+	status, err := s.reviewer.Review(r.Context(), space, review.Spec)
 	if err != nil {
 		return nil, err
 	}

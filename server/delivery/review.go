@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"context"
 	"cmp"
 	"fmt"
 	"net/http"
@@ -28,10 +29,19 @@ const (
 
 // Review answers where an object or a Placement of a space is, or would be, and why. It decides as
 // decide does and records nothing. The error is one of Kubernetes' API.
-func (d *Delivery) Review(space string, q v1alpha1.PlacementReviewSpec) (*v1alpha1.PlacementReviewStatus, error) {
+func (d *Delivery) Review(
+	ctx context.Context,
+	space string,
+	q v1alpha1.PlacementReviewSpec,
+) (*v1alpha1.PlacementReviewStatus, error) {
 	r, err := d.reviewed(space, q)
 	if err != nil {
 		return nil, err
+	}
+	if r.divided != (store.Key{}) {
+		if err := d.addPortions(ctx, r); err != nil {
+			return nil, err
+		}
 	}
 	for i := range r.status.Targets {
 		if t := &r.status.Targets[i]; t.InUse || t.Chosen && slices.Contains(r.moving, t.Name) {
@@ -47,7 +57,10 @@ type review struct {
 	status *v1alpha1.PlacementReviewStatus
 	asked  []question
 	moving []string
-	away   map[string]string // targets in use without a session, and what becomes of what is there
+	// divided is an autoscaler or a disruption budget whose numbers are shared out, else empty.
+	divided store.Key
+	on      []string
+	away    map[string]string // targets in use without a session, and what becomes of what is there
 }
 
 func (d *Delivery) reviewed(space string, q v1alpha1.PlacementReviewSpec) (*review, error) {
@@ -104,6 +117,9 @@ func (d *Delivery) reviewed(space string, q v1alpha1.PlacementReviewSpec) (*revi
 	d.catalog.AddReleases(r.status, o)
 	if o != nil {
 		r.status.GoesAlong, r.status.StaysBehind = o.Companions(d.catalog)
+	}
+	if o != nil && o.Divided() && o.Division() == nil {
+		r.divided, r.on = o.Key(), on.List()
 	}
 	r.progress(d, g, o)
 	return r, nil

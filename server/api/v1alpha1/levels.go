@@ -67,6 +67,11 @@ const (
 	PrecedenceOverride Precedence = "Override"
 )
 
+// DividedFields are the fields of specs of autoscalers and disruption budgets that are shared out among targets.
+func DividedFields() []string {
+	return []string{"minReplicas", "maxReplicas", "minAvailable", "maxUnavailable"}
+}
+
 // Replicas says what several targets do with the replicas of a workload.
 //
 // +kubebuilder:validation:Enum=Duplicated;Divided

@@ -139,6 +139,10 @@ type ReviewedTarget struct {
 	// Replicas is how many replicas of the object the target is given, where they are divided.
 	// +optional
 	Replicas *int64 `json:"replicas,omitempty"`
+	// Portion is what the target is given of the fields of an autoscaler or a disruption budget that are
+	// divided: minReplicas and maxReplicas, minAvailable or maxUnavailable.
+	// +optional
+	Portion map[string]int64 `json:"portion,omitempty"`
 	// Release is the release of the Placement from which the target gets the object, where that is
 	// another than what the object says now.
 	// +optional
