@@ -14,6 +14,9 @@
 //  4. If an owner is there, references to others that are gone are removed. Else the dependent is
 //     deleted, conditional on its UID and version, and its own dependents follow in the same way.
 //
+// A reference looks for its owner in the namespace of its object. That the owner is not there says nothing
+// of other references to the same UID: a wrong one must not take what others own.
+//
 // Mirrors, which show what a target reported, are not collected here: they go when the target says
 // so. One that has owners in the space, too, is: the target is asked to delete what it shows.
 package gc

@@ -83,14 +83,14 @@ func (g *graph) putLocked(w store.Write, m meta) {
 		delete(g.keys, n.key) // a SyncTarget was renamed; its old name is deleted next
 	}
 	before := n.owners
-	n.key, n.apiVersion, n.seen, n.gone = w.Key, w.APIVersion, true, false
+	n.key, n.apiVersion, n.found, n.seen, n.gone = w.Key, w.APIVersion, true, true, false
 	n.deleting, n.finalizers, n.owners = m.deleting, m.finalizers, m.owners
 	g.keys[w.Key] = n
 	unsure := false
 	for _, o := range n.owners {
 		by := g.nodeLocked(id{i.space, o.uid})
 		by.dependents[n] = struct{}{}
-		unsure = unsure || !by.seen || by.gone || by.has(finalizerForeground)
+		unsure = unsure || !by.seen || by.gone || by.has(finalizerForeground) || by.found && by.apart(n.key)
 	}
 	for _, o := range before {
 		g.releaseLocked(n, o)
@@ -172,17 +172,29 @@ func (g *graph) expect(n *node, key store.Key, apiVersion string) {
 	}
 }
 
-// recordLocked notes what the API said of an owner. A write of it that was seen meanwhile knows
-// better; its deletion has brought the dependents back into the queue.
+// recordLocked notes what the API said of an owner where a reference looks for it. A write of it that was
+// seen meanwhile knows better; its deletion has brought the dependents back into the queue. That it is not
+// there says nothing of other places: another reference may look where it is.
 func (g *graph) recordLocked(n *node, key store.Key, found bool, m meta) {
 	switch {
 	case n.seen && !n.gone:
-	case !found:
+	case found && !n.seen:
+		n.key, n.found, n.seen, n.deleting, n.finalizers = key, true, true, m.deleting, m.finalizers
+		g.keys[key] = n
+	case found:
+	case n.found && n.key == key:
+		n.confirmed = true
+		fallthrough
+	default:
 		if g.keys[key] == n {
 			delete(g.keys, key)
 		}
-		n.seen, n.gone, n.confirmed = true, true, true
-	case !n.seen:
-		n.seen, n.deleting, n.finalizers = true, m.deleting, m.finalizers
+		if !n.found && n.key == key {
+			n.key = store.Key{}
+		}
+		if n.absent == nil {
+			n.absent = map[store.Key]struct{}{}
+		}
+		n.absent[key] = struct{}{}
 	}
 }

@@ -28,6 +28,7 @@ type owner struct {
 type node struct {
 	id         id
 	key        store.Key // zero while the object is known from references only
+	found      bool      // the key is its own: a write or a read of that key had its UID
 	apiVersion string
 	seen       bool // a write of it was seen, or the API was asked
 	gone       bool // it does not exist, by the writes that were seen
@@ -36,6 +37,7 @@ type node struct {
 	finalizers []string
 	owners     []owner
 	dependents map[*node]struct{}
+	absent     map[store.Key]struct{} // where references look for it, and the API does not have it
 }
 
 func (n *node) has(finalizer string) bool {

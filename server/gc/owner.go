@@ -31,7 +31,7 @@ func (c *Collector) orphan(ctx context.Context, s subject) error {
 // it owns was asked to go when the deletion was seen.
 func (c *Collector) finish(ctx context.Context, s subject) error {
 	blocking := c.dependents(s.id, func(d *node) bool {
-		return slices.ContainsFunc(d.owners, func(o owner) bool { return o.uid == s.id.uid && o.blocks })
+		return !d.apart(s.key) && slices.ContainsFunc(d.owners, func(o owner) bool { return o.uid == s.id.uid && o.blocks })
 	})
 	if len(blocking) > 0 {
 		return nil // each of them comes back here when it goes

@@ -146,8 +146,11 @@ func (c *Collector) examine(ctx context.Context, s subject, o owner) (ownerState
 	i := id{s.id.space, o.uid}
 	c.graph.mu.Lock()
 	n := c.graph.nodeLocked(i)
-	key, known := n.key, n.seen && (!n.gone || n.confirmed)
-	now := state(n)
+	var key store.Key
+	if n.found && !n.apart(s.key) {
+		key = n.key
+	}
+	now, known := n.stateFor(s.key, key)
 	c.graph.mu.Unlock()
 	defer func() {
 		c.graph.mu.Lock()
@@ -162,6 +165,12 @@ func (c *Collector) examine(ctx context.Context, s subject, o owner) (ownerState
 		if key, err = c.locate(ctx, s.key, o); err != nil {
 			return isThere, err
 		}
+		c.graph.mu.Lock()
+		now, known = n.stateFor(s.key, key)
+		c.graph.mu.Unlock()
+		if known {
+			return now, nil
+		}
 	}
 	c.graph.expect(n, key, o.apiVersion)
 	live, err := c.cfg.API.Live(ctx, key, o.apiVersion)
@@ -172,7 +181,8 @@ func (c *Collector) examine(ctx context.Context, s subject, o owner) (ownerState
 	c.graph.mu.Lock()
 	defer c.graph.mu.Unlock()
 	c.graph.recordLocked(n, key, found, metaOf(live))
-	return state(n), nil
+	now, _ = n.stateFor(s.key, key)
+	return now, nil
 }
 
 // locate finds where an owner is, as its dependent names it. The kind must be served in the space:
@@ -202,15 +212,27 @@ func (c *Collector) locate(ctx context.Context, dependent store.Key, o owner) (s
 	return k, nil
 }
 
-func state(n *node) ownerState {
+// apart reports whether an object is in another namespace than a dependent: no reference reaches it from there.
+// The lock of the graph must be held.
+func (n *node) apart(dependent store.Key) bool {
+	return n.key.Namespace != "" && dependent.Namespace != "" && n.key.Namespace != dependent.Namespace
+}
+
+// stateFor is the state of an owner for a dependent that looks for it at key, which may be empty. It reports
+// false while the API has to be asked. The lock of the graph must be held.
+func (n *node) stateFor(dependent, key store.Key) (now ownerState, known bool) {
+	_, absent := n.absent[key]
 	switch {
-	case n.gone && n.confirmed:
-		return isGone
-	case n.has(finalizerForeground):
-		return isWaiting
-	default:
-		return isThere
+	case n.found && !n.gone && n.apart(dependent):
+		return isGone, true
+	case n.found && !n.gone && n.has(finalizerForeground):
+		return isWaiting, true
+	case n.found && !n.gone:
+		return isThere, true
+	case n.confirmed, absent:
+		return isGone, true
 	}
+	return isThere, false
 }
 
 // keepReferences writes the object's owner references without those that keep refuses.
