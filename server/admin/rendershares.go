@@ -19,7 +19,7 @@ import (
 
 // asked has what the space says of how targets have an object.
 type asked struct {
-	shares   map[string]int64 // of its replicas, nil where they are not divided
+	shares map[string]int64 // of its replicas, nil where they are not divided
 	// portions are what targets have of an autoscaler or a disruption budget, nil where it is not divided.
 	portions map[string]map[string]int64
 	releases map[string]int64 // where a target has it as of an older release

@@ -19,7 +19,7 @@ import (
 type fakeReviewer struct{ asked []string }
 
 func (f *fakeReviewer) Review(
-	space string, q v1alpha1.PlacementReviewSpec,
+	_ context.Context, space string, q v1alpha1.PlacementReviewSpec,
 ) (*v1alpha1.PlacementReviewStatus, error) {
 	f.asked = append(f.asked, space)
 	of := func(group, resource, name string) v1alpha1.ReviewedCompanion {

@@ -1,8 +1,8 @@
 package delivery
 
 import (
-	"context"
 	"cmp"
+	"context"
 	"fmt"
 	"net/http"
 	"slices"
