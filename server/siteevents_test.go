@@ -119,6 +119,13 @@ func TestSiteEvents(t *testing.T) {
 		[]string{"away: only the events that it has reported are shown: site away cannot be reached"}) {
 		t.Errorf("a site that is away: %q, %v", texts, err)
 	}
+	sites.asked()
+	ofKind, texts, err := list(admin, "default", "involvedObject.kind=Pod,reason=Pulled", 0)
+	asked := sites.asked()
+	if err != nil || !slices.Equal(ofKind, []string{"Pod Pulled of oslo"}) || len(texts) != 1 ||
+		!slices.Equal(asked, []string{"away team/default Pod/web u-1", "oslo team/default Pod/web u-1"}) {
+		t.Errorf("of a kind: %q, %q, %v; asked %q", ofKind, texts, err, asked)
+	}
 	newer, err := clients(t, admin).EventsV1().Events("default").List(t.Context(),
 		metav1.ListOptions{FieldSelector: "regarding.name=web.oslo,regarding.kind=Pod"})
 	if err != nil || len(newer.Items) != 3 {

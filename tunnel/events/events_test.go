@@ -173,7 +173,7 @@ func TestPlacesBound(t *testing.T) {
 		places = append(places, pod(name))
 	}
 	got := List(t.Context(), all, from, places)
-	if len(got.Events) != maxPlaces || len(got.Lacks) != 1 || !strings.HasPrefix(got.Lacks[0], "of 3 further sites") {
+	if len(got.Events) != maxPlaces || len(got.Lacks) != 1 || !strings.HasPrefix(got.Lacks[0], "of 3 further places") {
 		t.Errorf("%d events, %q", len(got.Events), got.Lacks)
 	}
 }

@@ -63,7 +63,7 @@ func List(
 	if more := len(places) - maxPlaces; more > 0 {
 		places = places[:maxPlaces]
 		out.Lacks = append(out.Lacks, fmt.Sprintf(
-			"of %d further sites only the events that they have reported are shown: one list asks %d; "+
+			"of %d further places only the events that they have reported are shown: one list asks %d; "+
 				"look at a site itself (kubectl --context SPACE@SITE)", more, maxPlaces))
 	}
 	var mu sync.Mutex

@@ -1,4 +1,4 @@
-// Package events serves the Events of spaces, and shows with those about one object what the sites
+// Package events serves the Events of spaces, and shows with those about one object, or a kind, what the sites
 // say where it is. A site reports warnings alone; kubectl describe shows the ordinary ones, too.
 //
 //	objects := events.New(sites)
@@ -8,7 +8,8 @@
 // Life of a list:
 //
 //  1. The stored Events are listed, as ever. If the field selector names one object in one
-//     namespace, and no controller of the center asks, the object is looked up in the space.
+//     namespace, or a kind, and no controller of the center asks, the object is looked up in the
+//     space, or all of the kind. The newest are asked about.
 //  2. Its annotations say at which targets it is. Those are asked, live and for 3 s at most
 //     (tunnel/events).
 //  3. What they say becomes Events of the space: its names, its UIDs, the annotation

@@ -8,15 +8,16 @@ import (
 	onsite "skerry.dev/skerry/tunnel/events"
 )
 
-// selected is the one object that a field selector names.
+// selected is the one object that a field selector names, or all of a kind.
 type selected struct {
-	name string
+	name string // empty for all of the kind
 	kind string // empty for any
 	uid  string // empty for any
 }
 
-// selectedBy reads a field selector, in the terms of the core group. Ok is false where it does not
-// name one object of the namespace, or where the list is of another time than now.
+// selectedBy reads a field selector, in the terms of the core group. Ok is false where it names neither
+// one object of the namespace nor a kind of which sites have something to say, or where the list is of
+// another time than now.
 func selectedBy(o *internalversion.ListOptions, namespace string) (s selected, ok bool) {
 	if o == nil || o.FieldSelector == nil || namespace == "" || !ofNow(o) {
 		return s, false
@@ -37,7 +38,8 @@ func selectedBy(o *internalversion.ListOptions, namespace string) (s selected, o
 			in = r.Value
 		}
 	}
-	return s, s.name != "" && in == namespace
+	_, ofKind := onsite.KindOf(s.kind)
+	return s, (s.name != "" || ofKind && s.uid == "") && in == namespace
 }
 
 // ofNow reports whether a list is of what is now, as far as its options say.

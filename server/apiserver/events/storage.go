@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/audit"
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 	"k8s.io/apiserver/pkg/registry/rest"
@@ -37,6 +37,12 @@ type Objects struct {
 // New returns Objects that sites are asked about.
 func New(sites exchange.Sites) *Objects {
 	return &Objects{sites: sites, byKind: map[string]rest.Getter{}}
+}
+
+// object is one about which sites are asked.
+type object struct {
+	kind string
+	is   metav1.Object
 }
 
 // Use takes the storages of an API group and a version. All have to be there before the first list.
@@ -125,9 +131,11 @@ func merge(list, stored *api.EventList, live []api.Event, o *internalversion.Lis
 	return out
 }
 
-// find looks up what a selector names, by kind.
-func (o *Objects) find(ctx context.Context, of selected) map[string]metav1.Object {
-	out := map[string]metav1.Object{}
+// find looks up what a selector names.
+func (o *Objects) find(ctx context.Context, of selected) (out []object) {
+	if of.name == "" {
+		return o.all(ctx, of.kind)
+	}
 	for _, kind := range of.kinds() {
 		getter := o.byKind[kind]
 		if getter == nil {
@@ -148,9 +156,34 @@ func (o *Objects) find(ctx context.Context, of selected) map[string]metav1.Objec
 			continue
 		}
 		if of.uid == "" || of.uid == string(about.GetUID()) {
-			out[kind] = about
+			out = append(out, object{kind, about})
 		}
 	}
+	return out
+}
+
+// all lists the objects of a kind, the newest first: of many only some can be asked about.
+func (o *Objects) all(ctx context.Context, kind string) (out []object) {
+	lister, ok := o.byKind[kind].(rest.Lister)
+	if !ok {
+		return nil
+	}
+	list, err := lister.List(ctx, &internalversion.ListOptions{ResourceVersion: "0"})
+	if err == nil {
+		err = meta.EachListItem(list, func(item runtime.Object) error {
+			about, err := meta.Accessor(item)
+			out = append(out, object{kind, about})
+			return err
+		})
+	}
+	if err != nil {
+		warning.AddWarning(ctx, "", fmt.Sprintf(
+			"of each %s only the events that its sites have reported are shown: they cannot be read: %s", kind, err))
+		return nil
+	}
+	slices.SortStableFunc(out, func(a, b object) int {
+		return b.is.GetCreationTimestamp().Compare(a.is.GetCreationTimestamp().Time)
+	})
 	return out
 }
 
@@ -158,13 +191,14 @@ func (o *Objects) find(ctx context.Context, of selected) map[string]metav1.Objec
 func (o *Objects) ask(
 	ctx context.Context,
 	namespace string,
-	about map[string]metav1.Object,
+	about []object,
 ) (out []api.Event) {
 	var places []onsite.Place
-	for _, kind := range slices.Sorted(maps.Keys(about)) {
-		of := about[kind]
+	uids := map[[2]string]types.UID{}
+	for _, o := range about {
+		uids[[2]string{o.kind, o.is.GetName()}] = o.is.GetUID()
 		places = append(places,
-			onsite.Places(kind, of.GetName(), string(of.GetUID()), of.GetAnnotations())...)
+			onsite.Places(o.kind, o.is.GetName(), string(o.is.GetUID()), o.is.GetAnnotations())...)
 	}
 	if len(places) == 0 {
 		return nil
@@ -179,7 +213,7 @@ func (o *Objects) ask(
 		warning.AddWarning(ctx, "", text)
 	}
 	for _, e := range list.Events {
-		out = append(out, convert(e, namespace, about[e.Place.Kind].GetUID()))
+		out = append(out, convert(e, namespace, uids[[2]string{e.Place.Kind, e.Place.Name}]))
 	}
 	return out
 }
