@@ -118,7 +118,7 @@ func (o *Observer) observedLocked(k store.Key, rec *record, live *target.Object)
 	rec.status, rec.conditions, rec.below = nil, 0, refusedBelow(live)
 	rec.belowAltered = live.Metadata.Annotations[target.AnnotationAltered]
 	rec.filled, rec.replicas = filledIn(k, live), replicasIn(k, live, rec.scalePath)
-	o.takeOverLocked(k, rec, live)
+	rec.takeOver(o, live)
 	told := k.Class() == store.ClassOther || k.IsCustomizer()
 	if told && len(live.Status) > 0 && !bytes.Equal(live.Status, []byte("{}")) {
 		rec.status, rec.conditions = o.codec.Encode(nil, live.Status), conditionsOf(live.Status)

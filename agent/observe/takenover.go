@@ -5,10 +5,11 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// takeOverLocked records which placed object has taken over a Pod that was itself placed, as the controllers of
-// a cluster do where a selector takes it. One that is not known yet is waited for.
-func (o *Observer) takeOverLocked(k store.Key, rec *record, live *target.Object) {
-	controller := live.ControllerUID()
+// takeOver records which placed object has taken over a Pod that was itself placed, as the controllers of
+// a cluster do where a selector takes it. One that is not known yet is waited for. The lock of the Observer
+// must be held.
+func (rec *record) takeOver(o *Observer, live *target.Object) {
+	k, controller := rec.key, live.ControllerUID()
 	if (resource{k.Group, k.Resource}) != podResource || controller == "" {
 		return
 	}

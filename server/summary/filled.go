@@ -115,7 +115,7 @@ func (s *Summary) fill(ctx context.Context, at placement.Located, f *store.Fille
 			return fmt.Errorf("read %s before what its target has chosen is written: %w", at.Key, err)
 		}
 		chosen := *f
-		if chosen.Controller, err = s.mayControl(ctx, at, f.Controller); err != nil {
+		if chosen.Controller, err = (takeover{s.cfg.API, s.cfg.Delivery}).mayControl(ctx, at, f.Controller); err != nil {
 			return err
 		}
 		subresource, patch = "", allocate(obj, at.UID, &chosen)

@@ -85,7 +85,7 @@ func (s *Summary) write(ctx context.Context, k store.Key) error {
 	if err != nil {
 		return err
 	}
-	if ended, err := s.endTakenOver(ctx, at, reports); ended {
+	if ended, err := (takeover{s.cfg.API, s.cfg.Delivery}).end(ctx, at, reports); ended {
 		return err
 	}
 	took := time.Since(began)

@@ -30,9 +30,15 @@ func shownController(obj map[string]any) *store.Filled {
 	return nil
 }
 
+// takeover shows who controls Pods at their targets.
+type takeover struct {
+	api      API
+	delivery Delivery
+}
+
 // mayControl returns the controller if the space has it at the Pod's first target, and does not delete it: a
 // deletion with orphan takes the reference off, and whoever has an owner that is gone is deleted.
-func (s *Summary) mayControl(
+func (t takeover) mayControl(
 	ctx context.Context,
 	at placement.Located,
 	c *store.Controller,
@@ -40,11 +46,11 @@ func (s *Summary) mayControl(
 	if c == nil {
 		return nil, nil
 	}
-	owner, ok := s.cfg.Delivery.Owner(at.Key.Space, at.Key.Namespace, groupOf(c.APIVersion), c.Kind, c.Name)
+	owner, ok := t.delivery.Owner(at.Key.Space, at.Key.Namespace, groupOf(c.APIVersion), c.Kind, c.Name)
 	if !ok || owner.UID != c.UID || len(at.Targets) == 0 || !slices.Contains(owner.Targets, at.Targets[0]) {
 		return nil, nil
 	}
-	obj, err := s.cfg.API.Live(ctx, owner.Key, owner.APIVersion)
+	obj, err := t.api.Live(ctx, owner.Key, owner.APIVersion)
 	if apierrors.IsNotFound(err) {
 		return nil, nil
 	}
@@ -82,14 +88,14 @@ func (a *allocation) controller(refs []any, c *store.Controller) {
 	}
 }
 
-// endTakenOver deletes a Pod that its controller has deleted at each of its targets. It reports false for others.
-func (s *Summary) endTakenOver(ctx context.Context, at placement.Located, reports []*store.Report) (bool, error) {
+// end deletes a Pod that its controller has deleted at each of its targets. It reports false for others.
+func (t takeover) end(ctx context.Context, at placement.Located, reports []*store.Report) (bool, error) {
 	if !isPod(at.Key) || len(reports) == 0 || slices.ContainsFunc(reports, func(r *store.Report) bool {
 		return r == nil || r.Filled == nil || !r.Filled.Ended
 	}) {
 		return false, nil
 	}
-	err := s.cfg.API.Delete(ctx, at.Key, at.APIVersion, at.UID)
+	err := t.api.Delete(ctx, at.Key, at.APIVersion, at.UID)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return true, fmt.Errorf("delete %s, as its controller has: %w", at.Key, err)
 	}
