@@ -57,7 +57,7 @@ func TestAReviewSaysWhatGoesAlong(t *testing.T) {
 		c.saysOf("apps", "deployments", "web", all, nil)
 		c.saysOf("", "services", "web", routed, nil)
 		c.saysOf("", "services", "other", nil, nil)
-	if s, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{
+		if s, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{
 			Resource: "namespaces", Name: "app"}}); err != nil || len(s.GoesAlong)+len(s.StaysBehind) != 0 {
 			t.Errorf("of a Namespace: %+v %v", s, err)
 		}

@@ -99,7 +99,7 @@ func TestAnAutoscalerIsDivided(t *testing.T) {
 		}
 		for _, want := range []string{`{"a":[1,5],"b":[1,4]}`, `{"a":[1,2],"b":[1,1]}`} {
 			c.eventually(want, func() bool { return scales("a") == want && scales("b") == want })
-		c.reviews(hpa, want)
+			c.reviews(hpa, want)
 			hpa = scaler(3)
 		}
 		c.arrives("a", web)
@@ -183,7 +183,7 @@ func TestADisruptionBudgetIsDivided(t *testing.T) {
 			c.eventually(fmt.Sprintf("%s: %v is %s", one.field, one.n, one.want), func() bool {
 				return budgets("a") == one.want && budgets("b") == one.want
 			})
-		c.reviews(pdb, one.want)
+			c.reviews(pdb, one.want)
 		}
 		if at, ok := c.d.Located(pdb); !ok || !at.Divided {
 			t.Errorf("statuses of %s are added up: %t (%t)", pdb, at.Divided, ok)

@@ -53,7 +53,7 @@ func TestWhatMustNotRunTwiceStaysWithoutALease(t *testing.T) {
 		if !c.has("a", db) || c.elsewhere(db) {
 			t.Error("it left a site on which it may still run")
 		}
-	s, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{APIGroup: "apps",
+		s, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{APIGroup: "apps",
 			Resource: "statefulsets", Namespace: "app", Name: "db"}})
 		if err != nil || !strings.HasPrefix(s.Targets[0].WaitsFor, "it is away since ") {
 			t.Errorf("explained by %+v, %v", s, err)

@@ -68,7 +68,7 @@ func TestInertObjectsGoWhereTheSiteAllowsTheKind(t *testing.T) {
 			func() bool { return c.has("a", quota) && c.has("a", policy) },
 		)
 		explained := func() string {
-		_, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{
+			_, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{
 				Resource: "resourcequotas", Namespace: quota.Namespace, Name: "q"}})
 			return err.Error()
 		}

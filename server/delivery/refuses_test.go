@@ -33,7 +33,7 @@ func TestASiteThatTakesThePodsIsPreferred(t *testing.T) {
 		c.report("c", web, nil)
 		c.eventually("is on c", func() bool { return c.has("c", web) && !c.has("a", web) && !c.has("b", web) })
 		said := func() map[string]string {
-		r, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{
+			r, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{
 				APIGroup: "apps", Resource: "deployments", Namespace: "app", Name: "web"}})
 			if err != nil {
 				t.Fatal(err)

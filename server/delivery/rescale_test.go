@@ -103,7 +103,7 @@ func TestAReviewNamesOlderReleases(t *testing.T) {
 		f := newFleet(t)
 		f.apply("2")
 		f.gets("a", "2")
-	s, err := f.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{APIGroup: "apps",
+		s, err := f.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{APIGroup: "apps",
 			Resource: "deployments", Namespace: "app", Name: "web"}})
 		if err != nil {
 			t.Fatal(err)

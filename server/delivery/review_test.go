@@ -33,7 +33,7 @@ func TestAReviewIsTheDecisionItself(t *testing.T) {
 		c.report(at, web, func(p *placement.Progress) { p.Available = 1 })
 		ask := func(q v1alpha1.PlacementReviewSpec) *v1alpha1.PlacementReviewStatus {
 			t.Helper()
-		s, err := c.d.Review(t.Context(), "shop", q)
+			s, err := c.d.Review(t.Context(), "shop", q)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -69,11 +69,11 @@ func TestAReviewIsTheDecisionItself(t *testing.T) {
 			if name == "roles" {
 				ref.APIGroup = "rbac.authorization.k8s.io"
 			}
-		if _, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: ref}); err == nil {
+			if _, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: ref}); err == nil {
 				t.Errorf("%s that does not exist has an answer", name)
 			}
 		}
-	if _, err := c.d.Review(t.Context(), "other", v1alpha1.PlacementReviewSpec{Placement: "p"}); err == nil {
+		if _, err := c.d.Review(t.Context(), "other", v1alpha1.PlacementReviewSpec{Placement: "p"}); err == nil {
 			t.Error("a Placement of another space is found")
 		}
 	})
@@ -88,7 +88,7 @@ func TestAReviewTellsNothingOfOtherTargets(t *testing.T) {
 		c.namespace("app", nil)
 		c.deployment("web", map[string]any{"app": "web"}, "")
 		c.where("p", 1, map[string]any{"selectors": []any{map[string]any{}}})
-	s, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Placement: "p"})
+		s, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Placement: "p"})
 		if err != nil || len(s.Targets) != 1 || s.Targets[0].Name != "a" || strings.Contains(s.Message, "b") {
 			t.Errorf("%+v %v", s, err)
 		}
@@ -106,7 +106,7 @@ func TestAReviewLeavesOutWhatThereIs(t *testing.T) {
 		for name, want := range map[string]string{
 			"a": "", "b": `spec.without: this space has no target "b"; it has a`, "x": `no target "x"; it has a`,
 		} {
-		_, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Placement: "p", Without: []string{name}})
+			_, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Placement: "p", Without: []string{name}})
 			if want == "" && err != nil || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 				t.Errorf("without %s the error is %v, want %q", name, err, want)
 			}

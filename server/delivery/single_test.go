@@ -91,7 +91,7 @@ func TestAStatefulSetIsAskedForWhereItIs(t *testing.T) {
 				t.Errorf("%s is asked for at a: %v, at b: %v", o.Key, a, b)
 			}
 		}
-	s, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{APIGroup: "apps",
+		s, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{APIGroup: "apps",
 			Resource: "statefulsets", Namespace: "app", Name: "db"}})
 		if err != nil || len(s.Decision) != 1 || s.Decision[0] != "a" {
 			t.Errorf("%+v, %v", s, err)
