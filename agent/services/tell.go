@@ -11,8 +11,8 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// Why callers of a Service are reset is told in the log, and by an Event about the Service, which its space shows: whoever
-// uses a space has no other way to know. Each is told once a minute.
+// Why callers of a Service are reset is told in the log, and by an Event about the Service, which its space shows:
+// whoever uses a space has no other way to know. Each is told once a minute.
 
 const (
 	tellEvery = time.Minute
@@ -31,8 +31,8 @@ type telling struct {
 	count int
 }
 
-// over reports whether it may be told now, and how often it was told since when, this time included. The next one begins
-// tellEvery later. Another word is told as a new one.
+// over reports whether it may be told now, and how often it was told since when, this time included. The next one
+// begins tellEvery later. Another word is told as a new one.
 func (t *telling) over(now time.Time, why string) (first time.Time, count int, is bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
