@@ -8,22 +8,22 @@ import (
 	onsite "skerry.dev/skerry/tunnel/events"
 )
 
-// selected is the one object that a field selector names, or all of a kind.
+// selected is the one object that a field selector names, or all of a kind, or all.
 type selected struct {
-	name string // empty for all of the kind
+	name string // empty for all
 	kind string // empty for any
 	uid  string // empty for any
 }
 
 // selectedBy reads a field selector, in the terms of the core group. Ok is false where it names neither
 // one object of the namespace nor a kind of which sites have something to say, or where the list is of
-// another time than now.
+// another time than now. A list that names nothing is of all, unless a controller fills its cache by it.
 func selectedBy(o *internalversion.ListOptions, namespace string) (s selected, ok bool) {
-	if o == nil || o.FieldSelector == nil || namespace == "" || !ofNow(o) {
+	if o == nil || namespace == "" || !ofNow(o) {
 		return s, false
 	}
 	in := namespace
-	for _, r := range o.FieldSelector.Requirements() {
+	for _, r := range fieldsOf(o).Requirements() {
 		if r.Operator != selection.Equals && r.Operator != selection.DoubleEquals {
 			continue
 		}
@@ -39,8 +39,17 @@ func selectedBy(o *internalversion.ListOptions, namespace string) (s selected, o
 		}
 	}
 	_, ofKind := onsite.KindOf(s.kind)
-	return s, (s.name != "" || ofKind && s.uid == "") && in == namespace
+	switch {
+	case in != namespace:
+		return s, false
+	case s == selected{}:
+		return s, byHand(o)
+	}
+	return s, s.name != "" || ofKind && s.uid == ""
 }
+
+// byHand reports whether a list is of somebody who looks: one that fills a cache says from when on, or goes on.
+func byHand(o *internalversion.ListOptions) bool { return o.ResourceVersion == "" && o.Continue == "" }
 
 // ofNow reports whether a list is of what is now, as far as its options say.
 func ofNow(o *internalversion.ListOptions) bool {

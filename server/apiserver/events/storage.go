@@ -104,10 +104,10 @@ func (s *storage) List(ctx context.Context, o *internalversion.ListOptions) (run
 	return merge(list, stored, live, o), nil
 }
 
-// looksForMore reports whether somebody who lists Events of many objects sees none, although there may be some
+// looksForMore reports whether somebody who lists Events of many namespaces sees none, although there may be some
 // at sites. Controllers, which list what a cache has, are not told.
 func looksForMore(o *internalversion.ListOptions, list *api.EventList) bool {
-	return len(list.Items) == 0 && list.Continue == "" && (o == nil || o.ResourceVersion == "" && o.Continue == "")
+	return len(list.Items) == 0 && list.Continue == "" && (o == nil || byHand(o))
 }
 
 // merge returns a list with those live Events that the selectors take and that are not stored.
@@ -131,10 +131,16 @@ func merge(list, stored *api.EventList, live []api.Event, o *internalversion.Lis
 	return out
 }
 
-// find looks up what a selector names.
+// find looks up what a selector names, the newest first: of many only some can be asked about.
 func (o *Objects) find(ctx context.Context, of selected) (out []object) {
 	if of.name == "" {
-		return o.all(ctx, of.kind)
+		for _, kind := range of.kinds() {
+			out = append(out, o.all(ctx, kind)...)
+		}
+		slices.SortStableFunc(out, func(a, b object) int {
+			return b.is.GetCreationTimestamp().Compare(a.is.GetCreationTimestamp().Time)
+		})
+		return out
 	}
 	for _, kind := range of.kinds() {
 		getter := o.byKind[kind]
@@ -162,7 +168,7 @@ func (o *Objects) find(ctx context.Context, of selected) (out []object) {
 	return out
 }
 
-// all lists the objects of a kind, the newest first: of many only some can be asked about.
+// all lists the objects of a kind.
 func (o *Objects) all(ctx context.Context, kind string) (out []object) {
 	lister, ok := o.byKind[kind].(rest.Lister)
 	if !ok {
@@ -181,9 +187,6 @@ func (o *Objects) all(ctx context.Context, kind string) (out []object) {
 			"of each %s only the events that its sites have reported are shown: they cannot be read: %s", kind, err))
 		return nil
 	}
-	slices.SortStableFunc(out, func(a, b object) int {
-		return b.is.GetCreationTimestamp().Compare(a.is.GetCreationTimestamp().Time)
-	})
 	return out
 }
 
