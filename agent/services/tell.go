@@ -18,6 +18,8 @@ const (
 	tellEvery = time.Minute
 	// tellTime bounds the write of an Event.
 	tellTime = 3 * time.Second
+	// component is who tells. The space hears it as it hears what controllers of the site say.
+	component = "skerry-services"
 	// mostTold is how much of the reason an Event says, in bytes: an API server takes 1024.
 	mostTold = 900
 )
@@ -72,6 +74,7 @@ func (s *Services) refuse(e *entry, err error) {
 			UID: e.of.uid},
 		Name: eventName(e.of, says, first), Type: "Warning", Reason: says,
 		Message: "pods of this site that call it are reset: " + why, First: first, Last: now, Count: count,
+		Component: component,
 	}
 	if err := s.client.RecordEvent(ctx, event); err != nil {
 		s.Log.Debug("cannot write an Event about a Service", "service", e.of.key.Name, "err", err)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
@@ -37,6 +38,7 @@ func TestWhyCallersAreReset(t *testing.T) {
 	for _, o := range s.api.Objects("", "events", "app") {
 		about := o["involvedObject"].(m)
 		if about["kind"] != "Service" || about["name"] != "web" || about["uid"] != s.uid || o["type"] != "Warning" ||
+			o["reportingComponent"] == target.FieldManager || // which is not reported
 			!strings.HasPrefix(o["message"].(string), "pods of this site that call it are reset: ") {
 			t.Errorf("told by %v", o)
 		}

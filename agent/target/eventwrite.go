@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -23,6 +24,8 @@ type Recorded struct {
 	First, Last           time.Time
 	// Count is how often it was written, from 1.
 	Count int
+	// Component is who says it, FieldManager where it is empty: what that says is not reported.
+	Component string
 }
 
 var eventsResource = Resource{Version: "v1", Plural: "events"}
@@ -42,8 +45,8 @@ func (c *Client) RecordEvent(ctx context.Context, e Recorded) error {
 		"involvedObject": map[string]any{"apiVersion": e.About.APIVersion, "kind": e.About.Kind,
 			"namespace": e.About.Namespace, "name": e.About.Name, "uid": e.About.UID},
 		"type": e.Type, "reason": e.Reason, "message": e.Message,
-		"source":             map[string]any{"component": FieldManager},
-		"reportingComponent": FieldManager,
+		"source":             map[string]any{"component": cmp.Or(e.Component, FieldManager)},
+		"reportingComponent": cmp.Or(e.Component, FieldManager),
 		"firstTimestamp":     eventTime(e.First), "lastTimestamp": eventTime(e.Last), "count": e.Count,
 	})
 	if err != nil {

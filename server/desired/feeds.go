@@ -190,6 +190,7 @@ func (d *State) located(o *catalog.Object) (placement.Located, bool) {
 		UID:        o.UID,
 		Generation: o.Generation,
 		Targets:    o.On.Names,
+		Named:      o.Named.List(),
 		Class:      o.Kind.Class,
 		Divided:    o.Divided(),
 		Conditions: d.catalog.Conditions(o),

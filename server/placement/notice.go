@@ -33,6 +33,8 @@ type Located struct {
 	Class            Class
 	// Targets that the object is on, the longest there first.
 	Targets []string
+	// Named are the targets that have a Service for its name alone.
+	Named []string
 	// Divided: what it counts (spec.replicas, the bounds of an autoscaler, a disruption budget) is shared out
 	// among the targets. Else each has all of it.
 	Divided bool

@@ -89,13 +89,20 @@ func TestEventsOfWhatIsNotThereAreNotShown(t *testing.T) {
 		c.says("a", key("", "events", "1"), other)
 		c.says("b", key("", "events", "2"), warning(nil, "of another target", 1))
 		c.says("a", key("", "events", "3"), warning(nil, "right", 1))
-		c.eventually("the right one", func() bool { return len(c.happenings()) > 0 })
+		c.mu.Lock()
+		at := c.placed[web]
+		at.Named = []string{"c"}
+		c.placed[web] = at
+		c.mu.Unlock()
+		c.says("c", key("", "events", "4"), warning(nil, "of one that has its name alone", 1))
+		c.eventually("the right ones", func() bool { return len(c.happenings()) > 1 })
 		c.eventually("all are looked at", func() bool {
 			c.s.mu.Lock()
 			defer c.s.mu.Unlock()
 			return len(c.s.reportedEvents.news) == 0
 		})
-		if now := c.happenings(); len(now) != 1 || !now["Deployment/web uid-web x1 Failed kubelet@a: right"] {
+		if now := c.happenings(); len(now) != 2 || !now["Deployment/web uid-web x1 Failed kubelet@a: right"] ||
+			!now["Deployment/web uid-web x1 Failed kubelet@c: of one that has its name alone"] {
 			t.Errorf("%v", now)
 		}
 	})

@@ -112,7 +112,8 @@ func (s *Summary) publishEventOn(ctx context.Context, from reportedEvent, news b
 		r.Event.Owner.Kind,
 		r.Event.Owner.Name,
 	)
-	if !ok || owner.UID != r.OriginUID || !slices.Contains(owner.Targets, from.target) {
+	has := slices.Contains(owner.Targets, from.target) || slices.Contains(owner.Named, from.target)
+	if !ok || owner.UID != r.OriginUID || !has {
 		s.withdrawEvents(ctx, from)
 		return nil
 	}
