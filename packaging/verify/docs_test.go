@@ -13,6 +13,8 @@ var (
 	docsDir = filepath.Join("..", "docs")
 	// ranPage is a line of a script that runs a page, or one section of it.
 	ranPage = regexp.MustCompile(`(?m)^page (?:@\S+ )?'?([a-z-]+/[a-z0-9-]+\.md)(#[a-z0-9-]+)?`)
+	// cutPage is such a line whose section the script's language takes for a comment, with all that follows.
+	cutPage = regexp.MustCompile(`(?m)^page (?:@\S+ )?[^'\s]+#.*`)
 	heading = regexp.MustCompile(`^#{1,6} (.*)`)
 	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	fence   = regexp.MustCompile("^ *```(.*)")
@@ -72,7 +74,10 @@ func slug(title string) string {
 // TestCommandsOfDocsAreRun holds every command of the tutorials and how-tos to a script that runs it.
 func TestCommandsOfDocsAreRun(t *testing.T) {
 	ran := map[string]bool{}
-	eachText(t, filepath.Join("..", "..", "testenv", "testdata"), ".txt", func(_, text string) {
+	eachText(t, filepath.Join("..", "..", "testenv", "testdata"), ".txt", func(path, text string) {
+		for _, line := range cutPage.FindAllString(text, -1) {
+			t.Errorf("%s: a script ends at the # of %q; put FILE#SECTION into quotes", path, line)
+		}
 		for _, m := range ranPage.FindAllStringSubmatch(text, -1) {
 			ran[m[1]+m[2]] = true
 		}
