@@ -44,6 +44,9 @@ func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
 	if notes[v1alpha1.AnnotationReportedFrom] != nil || notes[v1alpha1.AnnotationOrigin] != nil {
 		return "", "" // a site made it, or a parent sent it on its way to sites
 	}
+	if message := misplaced(k, obj); message != "" {
+		return Misplaced, message
+	}
 	if message := stored[k.Group+"/"+k.Resource]; message != "" {
 		return NeverPlaced, message
 	}
@@ -92,7 +95,7 @@ func limitsPods(quota map[string]any) bool {
 	return false
 }
 
-// NoEffectOfContent reports whether NoEffect looks at more of objects like this than their annotations.
+// NoEffectOfContent reports whether NoEffect looks at more of objects like this than their labels and annotations.
 func NoEffectOfContent(k store.Key) bool {
 	return k.Group == "" && k.Resource == "secrets" || isService(k) || mayBeInert(k.Group, k.Resource)
 }

@@ -27,7 +27,8 @@ func (NoEffect) Validate(ctx context.Context, a admission.Attributes, _ admissio
 		return nil
 	}
 	k := placedKey(ctx, a, obj)
-	var content map[string]any
+	content := map[string]any{"metadata": map[string]any{
+		"labels": untyped(obj.GetLabels()), "annotations": untyped(obj.GetAnnotations())}}
 	if placement.NoEffectOfContent(k) {
 		as, err := versioned(a, a.GetObject())
 		if err != nil {
@@ -39,4 +40,13 @@ func (NoEffect) Validate(ctx context.Context, a admission.Attributes, _ admissio
 		warning.AddWarning(ctx, "", message)
 	}
 	return nil
+}
+
+// untyped is a map of texts as it is in an object without a type.
+func untyped(of map[string]string) map[string]any {
+	out := make(map[string]any, len(of))
+	for name, value := range of {
+		out[name] = value
+	}
+	return out
 }
