@@ -183,6 +183,9 @@ func (w *Wish) complain(c *Choice, problem Choice, all []candidate, quotas []*qu
 			"%d targets fit but are unschedulable: uncordon one",
 			cordoned,
 		)
+	case len(c.Targets) == 0 && len(all) == 0:
+		c.Reason, c.Message = "NoTargets", "this space may use no target yet: have a site join, or have the center's admin "+
+			"offer one (locationSelector of the Space)"
 	case len(c.Targets) == 0 && selected == 0:
 		c.Reason, c.Message = "NoTargets", "no target that this space may use has the labels: join one or change the selector"
 	case len(c.Targets) == 0:
