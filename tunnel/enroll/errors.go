@@ -22,10 +22,10 @@ var (
 	// ErrWrongCA is returned when the server at the parent's address cannot prove to be the center
 	// that the token, or the earlier enrolment, names. Nothing secret was sent to it.
 	ErrWrongCA = errors.New(
-		"the server at the parent's address is not the center that was joined (its CA is another one); " +
-			"check --parent, and whether something stands in between that opens TLS. If the " +
-			"center's CA was rotated while this site was away: " +
-			"join again with a new token",
+		"the server at the parent's address is not the center that made the join token, or that was joined before (its CA " +
+			"is another one); check --parent, and that the token was made there: a site joins a relay with a token of the " +
+			"relay. Check whether something stands in between that opens TLS. If the center's CA was rotated while this " +
+			"site was away: join again with a new token",
 	)
 	// ErrEnded is returned when the center's certificate is valid at none of the times that it may
 	// be here.

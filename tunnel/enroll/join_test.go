@@ -206,7 +206,7 @@ func TestRefusalsAreToldApart(t *testing.T) {
 func TestWrongCenterGetsNoSecret(t *testing.T) {
 	c, other := newCenter(t, 0), newCenter(t, 0)
 	_, _, err := c.join(t, other.token.String())
-	if !errors.Is(err, ErrWrongCA) {
+	if !errors.Is(err, ErrWrongCA) || !strings.Contains(err.Error(), "join token") {
 		t.Errorf("err = %v", err)
 	}
 	if n := c.redeems.Load(); n != 0 {
