@@ -43,7 +43,7 @@ func open(path string) (*center, error) {
 func openConfig(file *clientcmdapi.Config, path string) (*center, error) {
 	config, err := clientcmd.NewDefaultClientConfig(*file, nil).ClientConfig()
 	if err != nil {
-		return nil, fmt.Errorf("use kubeconfig %s: %w", path, err)
+		return nil, unusable(file, path, err)
 	}
 	leaveLoopback(file, config)
 	u, err := url.Parse(config.Host)

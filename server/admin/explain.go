@@ -149,7 +149,7 @@ func spaceConfig(ctx context.Context, kubeconfig, space, named string) (
 	namespace = named
 	if namespace == "" {
 		if namespace, _, err = of.Namespace(); err != nil {
-			return nil, "", fmt.Errorf("use kubeconfig %s: %w", path, err)
+			return nil, "", unusable(file, path, err)
 		}
 	}
 	c, err := openConfig(file, path)
@@ -166,7 +166,7 @@ func spaceConfig(ctx context.Context, kubeconfig, space, named string) (
 	}
 	own, err := of.ClientConfig()
 	if err != nil {
-		return nil, "", fmt.Errorf("use kubeconfig %s: %w", path, err)
+		return nil, "", unusable(file, path, err)
 	}
 	config.Host = own.Host
 	return config, namespace, nil

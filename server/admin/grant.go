@@ -93,7 +93,12 @@ func (u *users) grant(ctx context.Context, user subject, role, ns string) error 
 		return b.Namespace == ns && b.granted(user) && b.Name == new.Name && b.role.Name == role
 	}
 	if !slices.ContainsFunc(all, same) {
-		if err := u.bind(ctx, new); err != nil {
+		err := u.bind(ctx, new)
+		if ns != "" && apierrors.IsNotFound(err) {
+			return fmt.Errorf("space %s has no namespace %q, in which the role would be; make it there first: "+
+				"kubectl create namespace %s", u.space, ns, ns)
+		}
+		if err != nil {
 			return fmt.Errorf("grant %s to %s in space %s: %w", role, user, u.space, err)
 		}
 	}

@@ -22,7 +22,7 @@ func hinted(err error) error {
 			"or ask its admin for a new one"
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot "): // by RBAC
 		do = "this needs more rights: use admin.kubeconfig of the center's data directory, or " +
-			"ask its admin"
+			"ask its admin; for a space ask one of its cluster-admins"
 	case apierrors.IsTooManyRequests(err):
 		do = "try again in a moment"
 	case apierrors.IsServiceUnavailable(err), apierrors.IsInternalError(err):

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -23,7 +24,8 @@ func readKubeconfig(path string) (config *clientcmdapi.Config, where string, err
 	if list := os.Getenv(clientcmd.RecommendedConfigPathEnvVar); list != "" {
 		rules := clientcmd.ClientConfigLoadingRules{Precedence: filepath.SplitList(list), WarnIfAllMissing: false}
 		config, err = rules.Load()
-		if err == nil && clientcmdapi.IsConfigEmpty(config) {
+		there := func(file string) bool { _, err := os.Stat(file); return err == nil }
+		if err == nil && clientcmdapi.IsConfigEmpty(config) && !slices.ContainsFunc(filepath.SplitList(list), there) {
 			err = fs.ErrNotExist
 		}
 		return config, list, wrapRead(list, err)
@@ -61,4 +63,18 @@ func wrapRead(path string, err error) error {
 			"or KUBECONFIG", path, err)
 	}
 	return fmt.Errorf("read kubeconfig %s: %w; name another with --kubeconfig FILE or KUBECONFIG", path, err)
+}
+
+// unusable says what a kubeconfig lacks that was read from a path and of which client-go makes no client.
+func unusable(file *clientcmdapi.Config, path string, err error) error {
+	switch {
+	case clientcmdapi.IsConfigEmpty(file):
+		return fmt.Errorf("kubeconfig %s is empty; name another with --kubeconfig FILE or KUBECONFIG", path)
+	case file.CurrentContext == "":
+		return fmt.Errorf("kubeconfig %s has no current context; choose one with: kubectl config use-context NAME", path)
+	case file.Contexts[file.CurrentContext] == nil:
+		return fmt.Errorf("kubeconfig %s has no context %q, which is to be its current one; choose another with: "+
+			"kubectl config use-context NAME", path, file.CurrentContext)
+	}
+	return fmt.Errorf("use kubeconfig %s: %w", path, err)
 }

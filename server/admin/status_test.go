@@ -142,7 +142,7 @@ func TestStatusViews(t *testing.T) {
 		t.Errorf("of something else: %v", err)
 	}
 	for code, want := range map[int]string{401: "root does not know these credentials",
-		403: "this needs more rights: use admin.kubeconfig", 429: "try again in a moment", 503: "journalctl -u skerry-center"} {
+		403: "for a space ask one of its cluster-admins", 429: "try again in a moment", 503: "journalctl -u skerry-center"} {
 		_, err := command(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(code)
