@@ -56,6 +56,9 @@ func hideAllBut(flags []cli.Flag, shown ...string) {
 	}
 }
 
+// openLists are the lists that allow it to all spaces while they are empty.
+var openLists = []string{"logs", "exec", "portForward", "view", "podWrites", "services"}
+
 // printAllow writes each field, also what is not allowed, as it may stand in agent.yaml.
 func printAllow(w io.Writer, word string, a tunnel.Allow) error {
 	var b strings.Builder
@@ -65,7 +68,11 @@ func printAllow(w io.Writer, word string, a tunnel.Allow) error {
 		name, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("json"), ",")
 		field := v.Field(i)
 		if field.Kind() == reflect.Slice && field.IsNil() {
-			fmt.Fprintf(&b, "  %s: []\n", name)
+			none := "[]"
+			if slices.Contains(openLists, name) {
+				none = `["true"]`
+			}
+			fmt.Fprintf(&b, "  %s: %s\n", name, none)
 			continue
 		}
 		text, err := json.Marshal(field.Interface())

@@ -17,6 +17,9 @@ func TestThePolicyInOneWord(t *testing.T) {
 		fails      string
 	}{
 		{want: []string{"policy: baseline\n", `podSecurity: ["baseline"]`, "kinds: []", "externalIPs: false"}},
+		{want: []string{`logs: ["true"]`, `exec: ["true"]`, `portForward: ["true"]`, `view: ["true"]`, `podWrites: ["true"]`,
+			`services: ["true"]`}}, // an empty list would read as if nobody may
+		{args: []string{"--allow-logs", "false"}, want: []string{`logs: ["false"]`}},
 		{args: []string{"--policy", "restricted"}, want: []string{`podSecurity: ["restricted"]`}},
 		{args: []string{"--policy", "restricted", "--allow-deny-kinds", "secrets"},
 			want: []string{`denyKinds: ["secrets","ingressclasses.networking.k8s.io"]`}},
