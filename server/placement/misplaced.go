@@ -2,6 +2,7 @@ package placement
 
 import (
 	"fmt"
+	"strings"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
@@ -16,32 +17,38 @@ const Misplaced = "Misplaced"
 var annotationsOfUsers = []string{v1alpha1.AnnotationReach, v1alpha1.AnnotationVolumes, v1alpha1.AnnotationEvict,
 	v1alpha1.AnnotationReplicas, v1alpha1.AnnotationPodAPI, v1alpha1.AnnotationPlacement, v1alpha1.AnnotationShared}
 
-// misplaced says which label or annotation of an object means nothing, and what to write instead; "" where all
+// misplaced says which labels and annotations of an object mean nothing, and what to write instead; "" where all
 // mean something.
 func misplaced(k store.Key, obj map[string]any) string {
 	labels, notes := fields.Map(obj, "metadata", "labels"), fields.Map(obj, "metadata", "annotations")
+	var wrong []string
+	add := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
 	if notes[v1alpha1.LabelTarget] != nil {
-		return fmt.Sprintf("annotation %s means nothing: it is a label; write it with kubectl label", v1alpha1.LabelTarget)
+		add("annotation %s means nothing: it is a label; write it with kubectl label", v1alpha1.LabelTarget)
 	}
 	if labels[v1alpha1.AnnotationTargets] != nil {
-		return fmt.Sprintf("label %s means nothing: to choose a target set the label %s, which names one, or use a Placement",
+		add("label %s means nothing: to choose a target set the label %s, which names one, or use a Placement",
 			v1alpha1.AnnotationTargets, v1alpha1.LabelTarget)
 	}
 	for _, name := range annotationsOfUsers {
 		if labels[name] != nil {
-			return fmt.Sprintf("label %s means nothing: it is an annotation; write it with kubectl annotate", name)
+			add("label %s means nothing: it is an annotation; write it with kubectl annotate", name)
 		}
+	}
+	if r := notes[v1alpha1.AnnotationReplicas]; r != nil && r != string(v1alpha1.ReplicasDuplicated) {
+		add("annotation %s: %.80q means nothing; write %s, or leave it out", v1alpha1.AnnotationReplicas, fmt.Sprint(r),
+			v1alpha1.ReplicasDuplicated)
 	}
 	word := notes[v1alpha1.AnnotationVolumes]
 	switch {
 	case word == nil:
 	case k.Class() != store.ClassNamespace:
-		return fmt.Sprintf("annotation %s means nothing here: write it on the Namespace, or spec.move.volumes in the "+
+		add("annotation %s means nothing here: write it on the Namespace, or spec.move.volumes in the "+
 			"Placement that decides", v1alpha1.AnnotationVolumes)
 	case word != string(v1alpha1.VolumesMove) && word != string(v1alpha1.VolumesStay):
-		return fmt.Sprintf("annotation %s: %.80q means nothing; write %s for volumes that are copied when the app moves, "+
+		add("annotation %s: %.80q means nothing; write %s for volumes that are copied when the app moves, "+
 			"%s for those that stay, or leave it out", v1alpha1.AnnotationVolumes, fmt.Sprint(word), v1alpha1.VolumesMove,
 			v1alpha1.VolumesStay)
 	}
-	return ""
+	return strings.Join(wrong, "; ")
 }

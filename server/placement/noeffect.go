@@ -45,7 +45,7 @@ func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
 		return "", "" // a site made it, or a parent sent it on its way to sites
 	}
 	if message := misplaced(k, obj); message != "" {
-		return Misplaced, message
+		return Misplaced, strings.TrimSuffix(message+"; "+reachEffect(k, obj), "; ")
 	}
 	if message := stored[k.Group+"/"+k.Resource]; message != "" {
 		return NeverPlaced, message
