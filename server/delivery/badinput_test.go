@@ -23,8 +23,21 @@ func TestAPlacementThatSelectsNothingSaysSo(t *testing.T) {
 		c.eventually("it says that it selects nothing", func() bool {
 			return strings.HasPrefix(says(), "True NothingSelected spec.objects selects no object of the space yet")
 		})
+		explained := func() string {
+			s, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Placement: "p"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s.Reason + ": " + s.Message
+		}
+		if got := explained(); !strings.HasPrefix(got, "NothingSelected: spec.objects selects no object") {
+			t.Errorf("skerry explain placement says %q", got)
+		}
 		web := c.deployment("web", map[string]any{"app": "web"}, "")
 		c.eventually("it says no more", func() bool { return c.has("a", web) && strings.HasPrefix(says(), "True Decided") })
+		if got := explained(); strings.Contains(got, "NothingSelected") {
+			t.Errorf("skerry explain placement says %q", got)
+		}
 		c.put(web, nil)
 		c.eventually("it says so again", func() bool { return strings.HasPrefix(says(), "True NothingSelected") })
 	})

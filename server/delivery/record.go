@@ -85,6 +85,15 @@ func quiet(c placement.Condition) bool {
 	return c.Status
 }
 
+// What people are told of wishes that lead nowhere.
+const (
+	nothingSelected = "NothingSelected"
+	selectsNothing  = "spec.objects selects no object of the space yet: " +
+		"compare its resources, namespaces, names and labels with what there is"
+	sayWhere = "nothing says where to: set the label " + v1alpha1.LabelTarget +
+		", make a Placement, or let the admin set defaultTargets of the Space"
+)
+
 // outcome is what a step means for people: Scheduled and Moving.
 func outcome(p *plan, step placement.Step) []placement.Condition {
 	scheduled := placement.Condition{Type: v1alpha1.ConditionScheduled, Status: true, Reason: "Decided"}
@@ -95,8 +104,7 @@ func outcome(p *plan, step placement.Step) []placement.Condition {
 		scheduled.Status, scheduled.Reason, scheduled.Message = false, string(step.Phase), step.Message
 	case p.nowhere:
 		scheduled.Status, scheduled.Reason = false, "Nowhere"
-		scheduled.Message = "nothing says where to: set the label " + v1alpha1.LabelTarget +
-			", make a Placement, or let the admin set defaultTargets of the Space"
+		scheduled.Message = sayWhere
 	case p.choice.Reason != "":
 		scheduled.Status, scheduled.Reason, scheduled.Message = len(p.choice.Targets) > 0 &&
 			p.choice.Reason != "TooFewTargets" && p.choice.Reason != "TooFewGroups",
@@ -104,8 +112,7 @@ func outcome(p *plan, step placement.Step) []placement.Condition {
 	case p.none:
 		scheduled.Reason, scheduled.Message = "NoneWanted", "spec.targets.count is 0: the objects are on no target"
 	case p.ref.Kind == catalog.OfPlacement && p.look.facts.Empty:
-		scheduled.Reason, scheduled.Message = "NothingSelected", "spec.objects selects no object of the space yet: "+
-			"compare its resources, namespaces, names and labels with what there is"
+		scheduled.Reason, scheduled.Message = nothingSelected, selectsNothing
 	default:
 		if scheduled.Message = p.why(); scheduled.Message == "" {
 			scheduled.Message = p.leftFor

@@ -100,7 +100,9 @@ func (d *Delivery) reviewed(space string, q v1alpha1.PlacementReviewSpec) (*revi
 	case g.Wish().None:
 		r.status.Message = "spec.targets.count is 0: the objects are on no target"
 	case g.Wish().Nowhere():
-		r.status.Reason, r.status.Message = "Nowhere", "nothing says where to"
+		r.status.Reason, r.status.Message = "Nowhere", sayWhere
+	case choice.Reason == "" && o == nil && g.Kind == catalog.OfPlacement && !d.catalog.Inhabited(g):
+		r.status.Reason, r.status.Message = nothingSelected, selectsNothing
 	case choice.Reason == "" && o != nil && d.catalog.PlaceNotes[o].Text != "":
 		n := d.catalog.PlaceNotes[o]
 		r.status.Reason, r.status.Message = n.Reason, n.Text
