@@ -107,7 +107,7 @@ func (m *volumeMoves) ask(l *look) {
 	case len(has) == 0, len(l.begun[v.from]) > 0:
 		return
 	case m.volumes == nil:
-		v.why = "this center has no image to do that with: start it with --mover-image"
+		v.why = "this center has no image to do that with: its admin names one with --mover-image"
 		return
 	}
 	move := &volumes.Move{Space: l.space, Unit: l.of.Unit, From: l.names[v.from], To: l.names[v.to]}

@@ -320,6 +320,20 @@ func TestClaimsOfOneName(t *testing.T) {
 	})
 }
 
+// Users read the reason, too, and start no center.
+func TestWhatIsCopiedWithoutAnImageIsTheAdmins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.movable()
+		c.d.moves.volumes = nil
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+		c.eventually("it says why", func() bool {
+			_, reason, message := c.namespaceMoving()
+			return reason == "VolumeWouldStay" && strings.Contains(message, "its admin names one with --mover-image")
+		})
+	})
+}
+
 // What cannot be copied stays, and says why.
 func TestWhatCannotBeCopiedStays(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
