@@ -104,7 +104,6 @@ func TestSiteEvents(t *testing.T) {
 		"an earlier object": {"default", "involvedObject.name=web.oslo,involvedObject.uid=u-0", nil, nil},
 		"nowhere":           {"kube-system", "involvedObject.name=web.oslo", nil, nil},
 		"all namespaces":    {"", "involvedObject.name=web.oslo", []string{"Pod BackOff stored", "Pod Moved stored"}, nil},
-		"no object":         {"default", "type=Warning", []string{"Pod BackOff stored", "Pod Moved stored"}, nil},
 	} {
 		for _, limit := range []int64{0, 1} {
 			got, texts, err := list(admin, c.namespace, c.selector, limit)
@@ -125,6 +124,17 @@ func TestSiteEvents(t *testing.T) {
 	if err != nil || !slices.Equal(ofKind, []string{"Pod Pulled of oslo"}) || len(texts) != 1 ||
 		!slices.Equal(asked, []string{"away team/default Pod/web u-1", "oslo team/default Pod/web u-1"}) {
 		t.Errorf("of a kind: %q, %q, %v; asked %q", ofKind, texts, err, asked)
+	}
+	ofAll, texts, err := list(admin, "default", "type=Warning", 0)
+	asked = sites.asked()
+	if err != nil || !slices.Equal(ofAll, []string{"Pod BackOff stored", "Pod Moved stored", "ReplicaSet BackOff of bergen"}) ||
+		len(texts) != 1 || !slices.Equal(asked, []string{"away team/default Pod/web u-1",
+		"bergen team/default ReplicaSet/web", "oslo team/default Pod/web u-1"}) {
+		t.Errorf("of a namespace: %q, %q, %v; asked %q", ofAll, texts, err, asked)
+	}
+	everywhere, _, err := list(admin, "", "type=Warning", 0)
+	if asked := sites.asked(); err != nil || len(everywhere) != 2 || len(asked) > 0 {
+		t.Errorf("of all namespaces: %q, %v; asked %q", everywhere, err, asked)
 	}
 	newer, err := clients(t, admin).EventsV1().Events("default").List(t.Context(),
 		metav1.ListOptions{FieldSelector: "regarding.name=web.oslo,regarding.kind=Pod"})
