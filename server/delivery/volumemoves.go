@@ -294,7 +294,7 @@ func (m *volumeMoves) tidy(ctx context.Context, o *catalog.Object) error {
 	for _, p := range b.Places {
 		is := m.catalog.Records.Targets.Of(p.Target).UID
 		copying = copying || is == mover.From && p.Off && p.Copying
-		holds = holds || is == at && !p.Off
+		holds = holds || is == at && (!p.Off || mover.Side == volumes.SideTo) // what is left has the only whole copy
 	}
 	keeps, unseen := m.keeping(o, at)
 	m.catalog.Unlock()

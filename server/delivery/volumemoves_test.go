@@ -235,6 +235,32 @@ func TestAKeptVolumeIsNeededAgain(t *testing.T) {
 	})
 }
 
+// A mover may still be there when the app leaves the target that it has copied to. What it copied is the only whole copy
+// then: it does not give that up.
+func TestAMoverThatLingers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		app, claim := c.movable()
+		_, to := c.begins(claim)
+		c.stops(app)
+		c.gone("a", app)
+		c.eventually("the last round is wanted", func() bool { return c.copies.wanted().Left != 0 })
+		c.becomes(binding.CopiedWhole, "all is copied")
+		c.eventually("it begins on b", func() bool { return c.has("b", app) && c.copies.wanted() == nil })
+		c.report("b", app, nil)
+		c.report("b", claim, func(p *placement.Progress) { p.HasVolume = true })
+		c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "a"})
+		c.eventually("it is to move back", func() bool { return c.copies.wanted() != nil })
+		c.becomes(binding.CopiedNearly, "the first rounds are made")
+		c.eventually("the app is off b", func() bool { return !c.has("b", app) })
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		if c.keepsUntil(to) != "" || !c.has("b", claim) {
+			t.Error("the only whole copy is given up")
+		}
+	})
+}
+
 // A center that restarts between the two targets knows nothing of the copy: the app begins nowhere, and its volume
 // stays.
 func TestARestartInTheMiddleOfACopy(t *testing.T) {
