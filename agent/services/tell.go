@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
+	"strings"
 	"sync"
 	"time"
 
@@ -66,9 +67,7 @@ func (s *Services) refuse(e *entry, err error) {
 	ctx, cancel := context.WithTimeout(e.ctx, tellTime)
 	defer cancel()
 	why := err.Error()
-	if len(why) > mostTold {
-		why = why[:mostTold] + "..."
-	}
+	why = strings.ToValidUTF8(why[:min(len(why), mostTold)], "")
 	event := target.Recorded{
 		About: target.Involved{APIVersion: "v1", Kind: "Service", Namespace: e.of.at.namespace, Name: e.of.at.service,
 			UID: e.of.uid},

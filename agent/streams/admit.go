@@ -35,6 +35,9 @@ func policiesOf(ctx context.Context, c *target.Client, namespace string) (polici
 
 // admit returns a *exchange.Fault when the policies of a Pod let its caller not in.
 func (s *Site) admit(r *exchange.Request, all policies, live *target.Object, port int) error {
+	if len(all.all) == 0 {
+		return nil // the usual case reads neither the caller nor the Pod
+	}
 	from, err := s.caller(r)
 	if err != nil {
 		return err
