@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 )
@@ -127,14 +128,21 @@ func write(args []string) error {
 	return replace(args[0], []byte(args[1]))
 }
 
-// replace writes a file and returns when the content is on the disk.
+// replace puts a file in the place of another one, and returns when its content is on the disk. Who reads it meanwhile
+// has the one or the other, also when the process ends in the middle.
 func replace(name string, content []byte) error {
-	f, err := os.Create(name)
+	f, err := os.CreateTemp(filepath.Dir(name), ".write-*")
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(content)
-	return errors.Join(err, f.Sync(), f.Close())
+	if err = errors.Join(err, f.Chmod(0o644), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // it may be gone
+	}
+	return err
 }
 
 func environ([]string) error {
