@@ -21,7 +21,7 @@ const callTime = 3 * time.Second
 var pods = target.Resource{Version: "v1", Plural: "pods"}
 
 // accept accepts callers of one port until its listener is closed.
-func (s *Services) accept(e *entry, port uint16, l net.Listener) {
+func (s *Services) accept(e *entry, at doorKey, l net.Listener) {
 	for {
 		conn, err := l.Accept()
 		if err != nil {
@@ -33,7 +33,7 @@ func (s *Services) accept(e *entry, port uint16, l net.Listener) {
 			continue
 		}
 		caller := conn.(*net.TCPConn)
-		e.open.Go(func() { s.serve(e, port, caller) })
+		e.open.Go(func() { s.serve(e, at, caller) })
 	}
 }
 
@@ -41,7 +41,7 @@ func (s *Services) accept(e *entry, port uint16, l net.Listener) {
 const acceptPause = 100 * time.Millisecond
 
 // serve joins a caller with a site where the Service has Pods.
-func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
+func (s *Services) serve(e *entry, at doorKey, caller *net.TCPConn) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { reset(caller) })() // whatever is still waited for below
@@ -55,7 +55,7 @@ func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 	}
 	give = sync.OnceFunc(give)
 	defer give()
-	is := wish{e, port, from}
+	is := wish{e, at, from}
 	conn, err := s.connect(ctx, is)
 	if exchange.IsMoving(err) && late.Stop() {
 		late.Reset(holdTime)
@@ -79,18 +79,18 @@ func (s *Services) serve(e *entry, port uint16, caller *net.TCPConn) {
 // wish is a connection that a Pod wants to a port of a Service. From is what other sites are told of the Pod.
 type wish struct {
 	*entry
-	port uint16
+	doorKey
 	from string
 }
 
 // connect connects to a port of a Service: at another site, or here, where no other one answers and a Pod has become
 // ready since kube-proxy sent the caller to this machine.
 func (s *Services) connect(ctx context.Context, e wish) (io.ReadWriteCloser, error) {
-	conn, err := s.call(ctx, e.of, e.port, e.from)
+	conn, err := s.call(ctx, e.of, e.doorKey, e.from)
 	if err == nil || s.Here == nil || s.Idle(e.of.at.namespace, e.of.at.service) {
 		return conn, err
 	}
-	r := exchange.ToService(e.of.key.Space, e.of.key.Namespace, e.of.key.Name, e.port)
+	r := exchange.ToService(e.of.key.Space, e.of.key.Namespace, e.of.key.Name, e.host, e.port)
 	r.SpaceUID, r.UID, r.Caller = e.of.spaceUID, e.of.uid, e.from
 	resp, failed := s.Here(ctx, r)
 	if failed != nil {
@@ -104,9 +104,10 @@ func (s *Services) connect(ctx context.Context, e wish) (io.ReadWriteCloser, err
 }
 
 // call has the parent connect a Pod to a port of a Service, at another site.
-func (s *Services) call(ctx context.Context, of callee, port uint16, from string) (io.ReadWriteCloser, error) {
+func (s *Services) call(ctx context.Context, of callee, at doorKey, from string) (io.ReadWriteCloser, error) {
 	return upward.Call(ctx, s.up, of.key.Space, "", upward.ServiceCall{
-		Namespace: of.key.Namespace, Service: of.key.Name, UID: of.origin, Port: port, Caller: from})
+		Namespace: of.key.Namespace, Service: of.key.Name, UID: of.origin, Port: at.port, Host: at.host,
+		Caller: from})
 }
 
 // admit takes a seat for a caller, and returns what gives it back and what other sites are told of the caller, or says

@@ -21,7 +21,8 @@ import (
 type entry struct {
 	of     callee
 	at     netip.Addr
-	ports  map[uint16]*door // by the Service's own
+	ports  map[doorKey]*door
+	fronts map[string]front // of a headless Service, by host
 	kept   target.RemoteSlice
 	when   time.Time // when that was written
 	ending context.CancelFunc
@@ -41,6 +42,13 @@ type callee struct {
 	at       name
 }
 
+// doorKey is a port of a Service, of the Pod with a host name where the Service is headless, and of any where that is
+// empty.
+type doorKey struct {
+	host string
+	port uint16
+}
+
 // door is a port of this machine that stands for one of a Service.
 type door struct {
 	listener net.Listener
@@ -55,6 +63,7 @@ type spec struct {
 	Ports      []struct {
 		Name, Protocol string
 		Port           uint16
+		TargetPort     json.RawMessage
 	}
 }
 
@@ -92,6 +101,9 @@ func (s *Services) settle(ctx context.Context) error {
 			s.mu.Unlock()
 		}
 	}
+	if len(failed) == 0 {
+		failed = append(failed, s.dropFronts(ctx))
+	}
 	return errors.Join(failed...)
 }
 
@@ -120,14 +132,24 @@ func (s *Services) settleOne(ctx context.Context, n name) error {
 			return err
 		}
 	}
-	listening, err := s.listen(ctx, e, &is)
+	hosts := is.hosts(o)
+	listening, err := s.listen(ctx, e, &is, hosts)
 	if err != nil {
 		return err
 	}
 	slice := target.RemoteSlice{Namespace: n.namespace, Service: n.service, UID: o.Metadata.UID, At: s.at,
-		Ready: !ready || active,
-		Ports: listening}
-	if slice.Ready == e.kept.Ready && slices.Equal(slice.Ports, e.kept.Ports) && time.Since(e.when) < keepEvery {
+		Ready: !ready || active}
+	if is.ClusterIP == headless {
+		err = s.keepFronts(ctx, e, &is, hosts, listening, &slice)
+	} else {
+		for _, door := range slices.SortedFunc(maps.Keys(listening), compareDoors) {
+			slice.Ports = append(slice.Ports, listening[door])
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if slice.Equal(&e.kept) && time.Since(e.when) < keepEvery {
 		l.see(active, ready)
 		return nil
 	}
@@ -147,9 +169,9 @@ func specOf(o *target.Object) (is spec, err error) {
 	return is, err
 }
 
-// leads reports whether a Service can lead elsewhere: it has an address of a family, and selects its Pods.
+// leads reports whether a Service can lead elsewhere: it has an address of a family or is headless, and selects its Pods.
 func (is *spec) leads(at netip.Addr) bool {
-	return at.IsValid() && is.ClusterIP != "" && is.ClusterIP != "None" && len(is.Selector) > 0 &&
+	return at.IsValid() && is.ClusterIP != "" && len(is.Selector) > 0 &&
 		slices.Contains(is.IPFamilies, target.FamilyOf(at)) && len(is.tcp()) > 0
 }
 
@@ -162,6 +184,32 @@ func (is *spec) tcp() map[uint16]string {
 		}
 	}
 	return out
+}
+
+// hosts are those whose ports have doors: the empty one, which stands for any Pod, where the Service has an address.
+func (is *spec) hosts(o *target.Object) []string {
+	if is.ClusterIP == headless {
+		return hostsOf(o)
+	}
+	return []string{""}
+}
+
+// doors are the ports of the Service that are to have doors, and their names.
+func (is *spec) doors(hosts []string) map[doorKey]string {
+	out, called := map[doorKey]string{}, is.called()
+	for port, name := range is.tcp() {
+		if _, known := called[port]; !known && is.ClusterIP == headless {
+			continue
+		}
+		for _, host := range hosts {
+			out[doorKey{host, port}] = name
+		}
+	}
+	return out
+}
+
+func compareDoors(a, b doorKey) int {
+	return cmp.Or(cmp.Compare(a.host, b.host), cmp.Compare(a.port, b.port))
 }
 
 // errNotYet is returned for a Service that was seen before it was noted whose it is.
@@ -181,7 +229,7 @@ func (s *Services) begin(ctx context.Context, n name, o *target.Object) (*entry,
 	if !namespace.IsOf(k.Space, uid) {
 		return nil, fmt.Errorf("its namespace is not of space %s", k.Space)
 	}
-	e := &entry{of: callee{o.Metadata.UID, k, o.OriginUID(), uid, n}, at: s.at, ports: map[uint16]*door{}}
+	e := &entry{of: callee{o.Metadata.UID, k, o.OriginUID(), uid, n}, at: s.at, ports: map[doorKey]*door{}}
 	e.ctx, e.ending = context.WithCancel(ctx)
 	s.mu.Lock()
 	s.entries[n] = e
@@ -191,37 +239,43 @@ func (s *Services) begin(ctx context.Context, n name, o *target.Object) (*entry,
 
 var namespaces = target.Resource{Version: "v1", Plural: "namespaces"}
 
-// listen opens and closes the doors of a Service, and returns what stands in its slice.
-func (s *Services) listen(ctx context.Context, e *entry, is *spec) (out []target.RemotePort, err error) {
-	wanted, changed := is.tcp(), false
-	for port, d := range e.ports {
-		if _, still := wanted[port]; !still {
+// listen opens and closes the doors of a Service, and returns which port each is.
+func (s *Services) listen(
+	ctx context.Context,
+	e *entry,
+	is *spec,
+	hosts []string,
+) (out map[doorKey]target.RemotePort, err error) {
+	wanted, changed := is.doors(hosts), false
+	for k, d := range e.ports {
+		if _, still := wanted[k]; !still {
 			d.listener.Close()
-			delete(e.ports, port)
-			s.ports.drop(portKey{e.of.uid, port})
+			delete(e.ports, k)
+			s.ports.drop(portKey{e.of.uid, k})
 			changed = true
 		}
 	}
 	var failed []error
-	for _, port := range slices.Sorted(maps.Keys(wanted)) {
-		d := e.ports[port]
+	out = map[doorKey]target.RemotePort{}
+	for _, k := range slices.SortedFunc(maps.Keys(wanted), compareDoors) {
+		d := e.ports[k]
 		if d == nil {
 			if s.portsOfSpace(e.of.key.Space) >= mostPortsOfSpace {
 				failed = append(failed, errNoShare)
 				continue
 			}
-			before, had := s.ports.given[portKey{e.of.uid, port}]
-			l, at, err := s.ports.listen(ctx, e.at, portKey{e.of.uid, port})
+			before, had := s.ports.given[portKey{e.of.uid, k}]
+			l, at, err := s.ports.listen(ctx, e.at, portKey{e.of.uid, k})
 			if err != nil {
 				failed = append(failed, err)
 				continue
 			}
 			changed = changed || !had || before != at
 			d = &door{l, at}
-			e.ports[port] = d
-			e.open.Go(func() { s.accept(e, port, l) })
+			e.ports[k] = d
+			e.open.Go(func() { s.accept(e, k, l) })
 		}
-		out = append(out, target.RemotePort{Name: wanted[port], Port: d.port})
+		out[k] = target.RemotePort{Name: wanted[k], Port: d.port}
 	}
 	if changed {
 		failed = append(failed, s.ports.write())
@@ -244,10 +298,11 @@ func (s *Services) portsOfSpace(space string) (n int) {
 // close ends an entry and its connections. Gone gives its ports back.
 func (s *Services) close(n name, e *entry, gone bool) {
 	e.ending()
-	for port, d := range e.ports {
+	s.stale = s.stale || len(e.fronts) > 0
+	for k, d := range e.ports {
 		d.listener.Close()
 		if gone {
-			s.ports.drop(portKey{e.of.uid, port})
+			s.ports.drop(portKey{e.of.uid, k})
 		}
 	}
 	e.open.Wait()

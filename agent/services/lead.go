@@ -96,10 +96,11 @@ func (s *Services) Leaving(namespace string, pods map[string]string) time.Durati
 	return wait
 }
 
-// selectsLocked reports whether a Service selects Pods with these labels. s.mu must be held.
+// selectsLocked reports whether a Service with an address selects Pods with these labels. The name of a headless one leads
+// to its Pods: they keep their names while they end, and whoever asks later is told others. s.mu must be held.
 func (s *Services) selectsLocked(n name, pods map[string]string) bool {
 	is, err := specOf(s.known[n])
-	if err != nil {
+	if err != nil || is.ClusterIP == headless {
 		return false
 	}
 	delete(is.Selector, target.LabelLedAway)
@@ -157,7 +158,7 @@ func (s *Services) answersElsewhere(e *entry, n name) bool {
 	ctx, cancel := context.WithTimeout(e.ctx, callTime)
 	defer cancel()
 	for port := range is.tcp() {
-		conn, err := s.call(ctx, e.of, port, "")
+		conn, err := s.call(ctx, e.of, doorKey{"", port}, "")
 		if err == nil {
 			conn.Close()
 		}

@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"strconv"
+	"strings"
 	"syscall"
 
 	"skerry.dev/skerry/tunnel/keyfile"
@@ -26,8 +27,8 @@ const maxPorts = 1 << 20
 
 // portKey is a port of a Service, by the UID that the Service has at the target.
 type portKey struct {
-	uid  string
-	port uint16
+	uid string
+	doorKey
 }
 
 // ports are which port of this machine stands for which, in a file: what connects to one after a restart
@@ -61,17 +62,23 @@ func openPorts(path string) (*ports, bool) {
 
 // decode takes over what a file says, and reports whether it can be meant.
 func (p *ports) decode(text []byte) bool {
-	var all map[string]map[string]uint16 // by UID, and by the number of the Service's port
+	var all map[string]map[string]uint16 // by UID, and by the number of the Service's port, before it HOST/
 	if len(text) > maxPorts || json.Unmarshal(text, &all) != nil {
 		return false
 	}
 	for uid, of := range all {
 		for number, port := range of {
-			n, err := strconv.ParseUint(number, 10, 16)
-			if _, twice := p.taken[port]; err != nil || twice || port < firstPort || port > lastPort {
+			host, text, has := strings.Cut(number, "/")
+			if !has {
+				host, text = "", number
+			}
+			n, err := strconv.ParseUint(text, 10, 16)
+			k := portKey{uid, doorKey{host, uint16(n)}}
+			_, again := p.given[k]
+			if _, twice := p.taken[port]; err != nil || twice || again || has && host == "" || port < firstPort || port > lastPort {
 				return false
 			}
-			p.give(portKey{uid, uint16(n)}, port)
+			p.give(k, port)
 		}
 	}
 	return true
@@ -89,7 +96,11 @@ func (p *ports) write() error {
 		if all[k.uid] == nil {
 			all[k.uid] = map[string]uint16{}
 		}
-		all[k.uid][strconv.Itoa(int(k.port))] = port
+		number := strconv.Itoa(int(k.port))
+		if k.host != "" {
+			number = k.host + "/" + number
+		}
+		all[k.uid][number] = port
 	}
 	text, err := json.Marshal(all)
 	if err != nil {

@@ -62,9 +62,9 @@ func TestPortsOfServicesThatWentComeBack(t *testing.T) {
 func TestASpaceHasItsShareOfPorts(t *testing.T) {
 	s := newSite(t)
 	eventually(t, "the name leads to the agent", s.ready)
-	greedy := &entry{of: callee{key: store.Key{Space: "shop"}}, ports: map[uint16]*door{}, ending: func() {}}
+	greedy := &entry{of: callee{key: store.Key{Space: "shop"}}, ports: map[doorKey]*door{}, ending: func() {}}
 	for n := range uint16(mostPortsOfSpace - len(s.portsOf())) {
-		greedy.ports[n] = &door{listener: tunneltest.NewMemory()}
+		greedy.ports[doorKey{"", n}] = &door{listener: tunneltest.NewMemory()}
 	}
 	full := func(is *entry) {
 		s.mu.Lock()

@@ -68,6 +68,7 @@ type Services struct {
 	// Of the loop of Run alone.
 	ports *ports
 	at    netip.Addr
+	stale bool // there may be fronts that stand for nothing
 }
 
 // name is that of a Service at the target.
@@ -81,7 +82,7 @@ func New(c Config) *Services {
 		needed: make(chan struct{}), woken: make(chan struct{}, 1),
 		known: map[name]*target.Object{}, slices: map[name]map[string]bool{}, dirty: map[name]struct{}{},
 		entries: map[name]*entry{}, leads: map[name]*lead{}, homes: map[string]home{}, pods: map[string]map[pod]struct{}{},
-		residents: map[pod]resident{}}
+		residents: map[pod]resident{}, stale: true}
 }
 
 // Need has the site look after Services: one that reaches its space was applied. A site without one watches

@@ -141,7 +141,7 @@ func (s *Services) sliceLocked(o *target.Object, gone bool) {
 	if of.service == "" || target.IsGatewayObject(o) {
 		return
 	}
-	set, ready := s.slices[of], !gone && anyReady(o)
+	set, ready := s.slices[of], !gone && answersIn(o)
 	if set == nil {
 		set = map[string]bool{}
 		s.slices[of] = set
@@ -158,6 +158,19 @@ func (s *Services) sliceLocked(o *target.Object, gone bool) {
 	if s.known[of] != nil {
 		s.touchLocked(of)
 	}
+}
+
+// headlessSlice is a label that a cluster gives the slices of a headless Service.
+const headlessSlice = "service.kubernetes.io/headless"
+
+// answersIn reports whether a slice says that the Service is answered here. The name of a headless one leads to its Pods
+// here as soon as there are any: they may be about to find one another, and must not meet those of another site.
+func answersIn(o *target.Object) bool {
+	if _, is := o.Metadata.Labels[headlessSlice]; is {
+		var endpoints []json.RawMessage
+		return json.Unmarshal(o.Endpoints, &endpoints) != nil || len(endpoints) > 0
+	}
+	return anyReady(o)
 }
 
 // anyReady reports whether any endpoint of a slice is ready. Of one that cannot be understood some may be.

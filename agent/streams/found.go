@@ -1,6 +1,7 @@
 package streams
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -24,6 +25,11 @@ type finding struct {
 type serving struct {
 	backends []backend
 	policies policies
+}
+
+// of are those that have a host name, or all, as a copy.
+func (s serving) of(host string) []backend {
+	return slices.DeleteFunc(slices.Clone(s.backends), func(b backend) bool { return host != "" && b.host != host })
 }
 
 const (

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync"
 	"syscall"
@@ -44,7 +43,7 @@ func (s *Site) serve(
 	namespace string,
 ) (*http.Response, error) {
 	k := asked{r.Space, r.SpaceUID, r.Namespace, r.Pod, r.UID, r.Query.Get(exchange.OptionPort)}
-	if is, known := s.found.get(k); known && len(is.backends) > 0 {
+	if is, known := s.found.get(k); known && len(is.of(r.Query.Get(exchange.OptionHost))) > 0 {
 		resp, err := s.any(ctx, c, r, namespace, is)
 		if err == nil || ctx.Err() != nil || exchange.IsDenied(err) {
 			return resp, err
@@ -103,7 +102,7 @@ func (s *Site) any(
 	namespace string,
 	is serving,
 ) (*http.Response, error) {
-	backends := slices.Clone(is.backends)
+	backends := is.of(r.Query.Get(exchange.OptionHost))
 	rand.Shuffle(len(backends), func(i, j int) { backends[i], backends[j] = backends[j], backends[i] })
 	why := noneReady
 	var denied error
@@ -126,8 +125,12 @@ func (s *Site) any(
 }
 
 func unserved(r *exchange.Request, why string) error {
+	of := "port " + r.Query.Get(exchange.OptionPort)
+	if host := r.Query.Get(exchange.OptionHost); host != "" {
+		of += " of Pod " + host
+	}
 	return &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: "ServiceUnavailable", After: 1,
-		Message: fmt.Sprintf("service %s/%s, port %s: %s", r.Namespace, r.Pod, r.Query.Get(exchange.OptionPort), why)}
+		Message: fmt.Sprintf("service %s/%s, %s: %s", r.Namespace, r.Pod, of, why)}
 }
 
 type serviceSpec struct {
@@ -150,8 +153,8 @@ func (s *serviceSpec) portName(number string) (string, bool) {
 
 // backend is a port of a ready Pod of a Service.
 type backend struct {
-	address, pod, uid string
-	port              int
+	address, pod, uid, host string
+	port                    int
 }
 
 // backendsOf lists what answers for a port of a Service.
@@ -172,6 +175,7 @@ func backendsIn(o *target.Object, port string) (out []backend) {
 	var endpoints []struct {
 		Addresses  []string
 		Conditions struct{ Ready *bool }
+		Hostname   string
 		TargetRef  *struct{ Kind, Name, UID string }
 	}
 	var ports []struct {
@@ -188,7 +192,7 @@ func backendsIn(o *target.Object, port string) (out []backend) {
 		for _, e := range endpoints {
 			ready := e.Conditions.Ready == nil || *e.Conditions.Ready
 			if ready && len(e.Addresses) > 0 && e.TargetRef != nil && e.TargetRef.Kind == "Pod" {
-				out = append(out, backend{e.Addresses[0], e.TargetRef.Name, e.TargetRef.UID, *p.Port})
+				out = append(out, backend{e.Addresses[0], e.TargetRef.Name, e.TargetRef.UID, e.Hostname, *p.Port})
 			}
 		}
 	}

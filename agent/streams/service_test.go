@@ -98,6 +98,28 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// A Pod of a headless Service is called by its host name, and no other one answers in its place.
+func TestServeAHost(t *testing.T) {
+	s := newServed(t)
+	host := func(name string) *exchange.Request {
+		r := call("80")
+		r.Query.Set(exchange.OptionHost, name)
+		return r
+	}
+	h := s.handler(t)
+	if resp, text, err := ask(t, h, host("app-1")); err != nil || resp.StatusCode != 503 || !strings.Contains(text, "of Pod app-1") {
+		t.Errorf("a Pod without a host name: %v %s %v", resp, text, err)
+	}
+	s.slice("web-abcde", m{"endpoints": []any{m{"addresses": []any{"127.0.0.1"}, "hostname": "app-1", "conditions": m{
+		"ready": true}, "targetRef": m{"kind": "Pod", "namespace": "web", "name": "app-1", "uid": "u-1"}}}})
+	for name, want := range map[string]int{"app-1": http.StatusSwitchingProtocols, "app-2": 503} {
+		resp, end := connect(t, h, host(name))
+		if end(); resp.StatusCode != want {
+			t.Errorf("%s: %d", name, resp.StatusCode)
+		}
+	}
+}
+
 // Nothing but a ready Pod of the space that the cluster itself has found for the very Service is connected to.
 func TestServeRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -189,7 +211,7 @@ func TestServeRemembersForAMoment(t *testing.T) {
 		t.Errorf("looked at the Service %d times", n)
 	}
 	k := asked{"shop", "s-shop", "web", "web", "u-web", "80"}
-	h.Backend.(*Site).found.put(k, serving{backends: []backend{{"127.0.0.1", "app-1", "u-gone", s.port}}})
+	h.Backend.(*Site).found.put(k, serving{backends: []backend{{"127.0.0.1", "app-1", "u-gone", "", s.port}}})
 	if !connected() {
 		t.Error("what was found a moment ago has gone, and the Service is not looked at again")
 	}

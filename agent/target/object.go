@@ -39,6 +39,8 @@ const (
 	AnnotationKeepUntil = "skerry.dev/keep-until"
 	// AnnotationReach on a Service, as ReachSpace, has its name answer wherever its space runs Pods.
 	AnnotationReach = "skerry.dev/reach"
+	// AnnotationHosts on such a Service are the host names of the Pods that it governs, as "db-{0..2},arbiter-{0..0}".
+	AnnotationHosts = "skerry.dev/hosts"
 	// LabelLedAway is a label that no Pod has. A Service whose callers are led to another site selects by it, too.
 	LabelLedAway = "skerry.dev/led-away"
 	// ReachSpace is the value of AnnotationReach.

@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"net/netip"
+	"slices"
 )
 
 // RemoteSlices begin the names of the EndpointSlices by which Services lead to other sites.
@@ -14,13 +15,47 @@ type RemotePort struct {
 	Port uint16
 }
 
-// RemoteSlice is what an agent keeps beside the cluster's own EndpointSlices of a Service: one endpoint, the
-// agent. While it is not ready nothing goes there.
+// RemoteHost is an address that stands for a Pod of a headless Service with a host name, or for any Pod of it.
+type RemoteHost struct {
+	Host    string
+	Address string
+}
+
+// RemoteSlice is what an agent keeps beside the cluster's own EndpointSlices of a Service: one endpoint, the agent. While
+// it is not ready nothing goes there.
 type RemoteSlice struct {
 	Namespace, Service, UID string
 	At                      netip.Addr
 	Ready                   bool
 	Ports                   []RemotePort
+	// Hosts stand in the agent's place where the Service is headless. While it is not ready there are none: whoever asks
+	// for its Pods may ask for those that are not ready, too.
+	Hosts []RemoteHost
+}
+
+// endpoints are those of the slice.
+func (s *RemoteSlice) endpoints() []any {
+	if s.Hosts == nil {
+		return []any{map[string]any{
+			"addresses": []any{s.At.String()}, "conditions": map[string]any{"ready": s.Ready},
+		}}
+	}
+	all := []any{}
+	for _, h := range s.Hosts {
+		e := map[string]any{"addresses": []any{h.Address}, "conditions": map[string]any{"ready": true}}
+		if h.Host != "" {
+			e["hostname"] = h.Host
+		}
+		if s.Ready {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// Equal reports whether two slices are the same.
+func (s *RemoteSlice) Equal(o *RemoteSlice) bool {
+	return s.Ready == o.Ready && s.At == o.At && slices.Equal(s.Ports, o.Ports) && slices.Equal(s.Hosts, o.Hosts)
 }
 
 // KeepRemoteSlice makes a slice as it is to be. It goes with its Service. A slice of that name which somebody
@@ -33,16 +68,17 @@ func (c *Client) KeepRemoteSlice(ctx context.Context, s RemoteSlice) error {
 	o["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{
 		"apiVersion": "v1", "kind": "Service", "name": s.Service, "uid": s.UID,
 	}}
-	o["endpoints"] = []any{map[string]any{
-		"addresses": []any{s.At.String()}, "conditions": map[string]any{"ready": s.Ready},
-	}}
-	ports := []any{}
-	for _, p := range s.Ports {
-		ports = append(ports, map[string]any{"name": p.Name, "port": p.Port, "protocol": "TCP"})
-	}
-	o["ports"] = ports
+	o["endpoints"], o["ports"] = s.endpoints(), remotePorts(s.Ports)
 	_, err := c.keep(ctx, endpointSlices, o)
 	return err
+}
+
+func remotePorts(all []RemotePort) []any {
+	ports := []any{}
+	for _, p := range all {
+		ports = append(ports, map[string]any{"name": p.Name, "port": p.Port, "protocol": "TCP"})
+	}
+	return ports
 }
 
 // RemoteSlicesOf lists what an agent keeps of slices, those of Services and its own.

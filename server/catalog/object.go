@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
@@ -72,6 +73,7 @@ type Work struct {
 	Requests  placement.Requests // of its pods, times replicas
 	Charged   Charge             // what of it counts for the targets that it is on
 	Templates bool               // a StatefulSet with claims of its own
+	Hosts     *placement.Hosts   // of its pods, nil where they have none
 	Mover     *Mover             // a Deployment that copies a volume
 	Security  placement.SecurityNeed
 	Account   placement.PodAccount
@@ -140,12 +142,16 @@ type RenderOptions struct {
 	variants map[variant]*RenderOptions
 	// whole are the same options with all replicas on each target, where division says otherwise.
 	whole *RenderOptions
+	// hosted are the same options for Services that reach their space, by the hosts that those govern. They are made
+	// when they are asked for.
+	hosted *sync.Map
 }
 
 // variant is what options say of single objects.
 type variant struct {
 	Api     placement.PodAPI // which API the pods of a workload use
 	Reaches bool             // a Service reaches its space
+	Hosts   string           // the pods that such a Service governs, see Hosts
 	Started bool             // an autoscaler scales a workload whose replicas are divided
 }
 

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"sync"
+
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/customize"
 	"skerry.dev/skerry/server/placement"
@@ -12,6 +14,7 @@ func (m *RenderOptions) Origin(space, uid string) customize.Origin {
 	o := customize.Origin{Space: space, UID: uid}
 	if m != nil {
 		o.Placement, o.Sync, o.PodAPI, o.Reaches = m.placement, m.Sync, m.Api, m.Reaches
+		o.Hosts = m.Hosts
 		o.Division, o.RunsOnce = m.Division, m.runsOnce
 	}
 	return o
@@ -38,7 +41,7 @@ func newRenderOptions(m RenderOptions) *RenderOptions {
 		m.Division = nil
 		out.whole = newRenderOptions(m)
 	}
-	out.variants = map[variant]*RenderOptions{}
+	out.variants, out.hosted = map[variant]*RenderOptions{}, &sync.Map{}
 	all := []variant{{Api: placement.SpaceAPI}, {Api: placement.NoAPI}, {Reaches: true}}
 	if m.Division != nil {
 		all = append(all, variant{Started: true}, variant{Api: placement.SpaceAPI, Started: true},
@@ -61,18 +64,20 @@ var unplaced = newRenderOptions(RenderOptions{})
 // pods, or its name. Delivery.mu must be held.
 func (c *Catalog) WantedOptions(o *Object) *RenderOptions {
 	var m *RenderOptions
-	variants := unplaced.variants
+	variants, hosted := unplaced.variants, unplaced.hosted
 	if o.Source != nil && o.Source.Kind == OfPlacement {
 		if m = o.Source.Book.Options; m != nil {
 			if m.whole != nil && c.elsewhere(o) {
 				m = m.whole // nobody has a share there
 			}
-			variants = m.variants
+			variants, hosted = m.variants, m.hosted
 		}
 	}
 	is := variant{Api: o.podAPI(), Started: m != nil && m.Division != nil && o.autoscaled()}
 	if o.Reaches {
-		is = variant{Reaches: true}
+		if is = (variant{Reaches: true, Hosts: Hosts(o)}); is.Hosts != "" {
+			return withHosts(hosted, variants[variant{Reaches: true}], is.Hosts)
+		}
 	}
 	if variants[is] != nil {
 		return variants[is]

@@ -39,6 +39,9 @@ type Origin struct {
 	PodAPI placement.PodAPI
 	// Reaches says of a Service that its name answers wherever its space runs Pods.
 	Reaches bool
+	// Hosts are the host names of the Pods that such a Service governs, empty where nothing is known of them here: then
+	// it keeps those that a parent has named.
+	Hosts string
 }
 
 // Render returns the bytes of an object for its targets. The object is not changed.
@@ -247,6 +250,7 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	if _, fromParent := annotations[v1alpha1.AnnotationOrigin]; !fromParent {
 		delete(annotations, store.PodAPI)
 		delete(annotations, lease.AnnotationRunsOnce)
+		delete(annotations, v1alpha1.AnnotationHosts)
 	}
 	annotations[v1alpha1.AnnotationOrigin] = o.Space + "/" + o.Placement
 	annotations[v1alpha1.AnnotationOriginUID] = o.UID
@@ -260,6 +264,9 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	}
 	if o.Reaches {
 		annotations[v1alpha1.AnnotationReach] = string(v1alpha1.ReachSpace)
+	}
+	if o.Hosts != "" {
+		annotations[v1alpha1.AnnotationHosts] = o.Hosts
 	}
 	if o.Sync != "" {
 		annotations[v1alpha1.AnnotationSync] = o.Sync

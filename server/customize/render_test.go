@@ -55,6 +55,28 @@ func TestNobodySaysWhoAnObjectWasAtARelay(t *testing.T) {
 	}
 }
 
+// A relay that has the name of a Service alone passes on which Pods it governs. Nobody else says that.
+func TestHostsComeFromAParent(t *testing.T) {
+	for name, c := range map[string]struct {
+		origin, hosts, want string
+	}{
+		"a parent":                    {"shop/", "", "db-{0..2}"},
+		"a parent, and it knows them": {"shop/", "db-{0..5}", "db-{0..5}"},
+		"a user":                      {"", "", ""},
+	} {
+		notes := map[string]any{"skerry.dev/hosts": "db-{0..2}"}
+		if c.origin != "" {
+			notes["skerry.dev/origin"] = c.origin
+		}
+		got, err := Render(map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "db",
+			"annotations": notes}}, Origin{Space: "shop", UID: "u-1", Reaches: true, Hosts: c.hosts})
+		if err != nil || strings.Contains(string(got), "skerry.dev/hosts") != (c.want != "") ||
+			!strings.Contains(string(got), c.want) {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
 func load(t *testing.T, file string) map[string]any {
 	raw, err := os.ReadFile(file)
 	if err != nil {

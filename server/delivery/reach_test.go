@@ -288,3 +288,43 @@ func TestANameIsNeverMore(t *testing.T) {
 		}
 	})
 }
+
+// Whoever has the name of a Service alone is told which Pods it governs.
+func TestANameTellsItsHosts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", m{v1alpha1.LabelTarget: "b"})
+		c.namespace("front", nil)
+		c.front("a")
+		service := c.reaching(v1alpha1.ReachSpace)
+		set := func(replicas int, service string) store.Key {
+			k, of := key("apps", "statefulsets", "db"), meta("db")
+			of["namespace"], of["generation"] = "app", 1
+			c.put(k, obj("apps/v1", "StatefulSet", of, "spec", m{"replicas": replicas, "serviceName": service,
+				"selector": m{"matchLabels": m{"app": "web"}}, "template": m{"metadata": m{"labels": m{"app": "web"}}}}))
+			return k
+		}
+		hosts := func(want string) func() bool {
+			return func() bool {
+				var sent struct {
+					Metadata struct{ Annotations map[string]string }
+				}
+				return c.has("a", service) && json.Unmarshal([]byte(c.bodyOf("a", service)), &sent) == nil &&
+					sent.Metadata.Annotations[v1alpha1.AnnotationHosts] == want
+			}
+		}
+		c.eventually("nobody has a host name", hosts(""))
+		db := set(3, "web")
+		c.eventually("three have one", hosts("db-{0..2}"))
+		set(1, "web")
+		c.eventually("one is left", hosts("db-{0..0}"))
+		c.restart()
+		c.eventually("the same after a restart", hosts("db-{0..0}"))
+		set(2, "other")
+		c.eventually("another Service governs them", hosts(""))
+		set(2, "web")
+		c.eventually("this one does again", hosts("db-{0..1}"))
+		c.put(db, nil)
+		c.eventually("they are gone", hosts(""))
+	})
+}

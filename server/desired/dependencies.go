@@ -29,7 +29,7 @@ func (s *step) connect(o *catalog.Object, r reading) []*catalog.Object {
 		r.requests != (placement.Requests{}) || r.templates || r.account.Name != "" || o.Work != nil {
 		w := o.NeedWork()
 		w.Replicas, w.Templates, w.Account, w.Said = r.replicas, r.templates, r.account, r.podAPISaid
-		w.Requests, w.Security = r.requests, r.security
+		w.Requests, w.Security, w.Hosts = r.requests, r.security, r.hosts
 	}
 	return touched
 }
@@ -47,7 +47,7 @@ func (s *step) disconnect(o *catalog.Object) []*catalog.Object {
 	o.Work.Names = nil
 	if !o.Present {
 		o.Work.Replicas, o.Work.Templates, o.Work.Account = 0, false, placement.PodAccount{}
-		o.Work.Requests, o.Work.Security = placement.Requests{}, placement.NeedsNothing
+		o.Work.Requests, o.Work.Security, o.Work.Hosts = placement.Requests{}, placement.NeedsNothing, nil
 	}
 	o.DropWork()
 	return names

@@ -25,7 +25,7 @@ func (s *step) remove(o *catalog.Object) {
 	s.orphans(o)
 	s.stay(o, false)
 	d.saysOfConditions(o, "")
-	scaled := o.Scaled()
+	shaped := o.Shapes()
 	touched := append(s.disconnect(o), d.catalog.Tie(o, nil, catalog.LabelText{}, false)...)
 	delete(d.catalog.Finished, o)
 	delete(d.catalog.Records.Keeping, o)
@@ -37,7 +37,7 @@ func (s *step) remove(o *catalog.Object) {
 	delete(o.Namespace.Space.CRDs, o)
 	delete(o.Namespace.Space.Customizers, o)
 	delete(o.Namespace.Space.Upsyncs, o)
-	d.catalog.RerenderIfStale(scaled...)
+	d.catalog.RerenderIfStale(shaped...)
 	asked := d.catalog.WasAsked(o)
 	for _, dep := range touched {
 		dep.Goes = asked

@@ -189,7 +189,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	indexRights(o)
 	s.stay(o, r.stays)
 	s.d.saysOfConditions(o, r.conditions)
-	scaled := o.Scaled()
+	shaped := o.Shapes()
 	touched := append(s.connect(o, r), d.catalog.Tie(o, r.follows, r.pods, r.runs)...)
 	o.Ends, o.Paused = r.ends, r.paused
 	o.Reach = r.reach
@@ -243,7 +243,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	for _, dep := range touched {
 		s.settle(dep, false)
 	}
-	d.catalog.RerenderIfStale(append(scaled, o.Scaled()...)...)
+	d.catalog.RerenderIfStale(append(shaped, o.Shapes()...)...)
 	if recorded {
 		s.follow(o)
 	}
@@ -306,7 +306,7 @@ func (s *step) moved(o *catalog.Object) {
 	s.d.attribute(o)
 	reach(o, o.Present && !o.Retired && o.Reaching())
 	s.d.catalog.RerenderIfStale(o)
-	s.d.catalog.RerenderIfStale(o.Scaled()...)
+	s.d.catalog.RerenderIfStale(o.Shapes()...)
 	s.settle(o, false)
 	if o.Work != nil {
 		for _, dep := range o.Work.Names { // who decides says whether they go with it

@@ -47,6 +47,7 @@ type reading struct {
 	runs       bool
 	pods       catalog.LabelText
 	reach      placement.Reach
+	hosts      *placement.Hosts
 }
 
 // securityNeed is what the Pods of an object need, which is known of one whose spec is as it was.
@@ -85,6 +86,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		follows:    placement.FollowerOf(k, obj),
 		reach:      placement.ReachOf(k, obj),
 	}
+	r.hosts = placement.HostsOf(k, obj, r.replicas)
 	if k.Class() == store.ClassCRD {
 		r.conditions = fields.String(meta, "annotations", v1alpha1.AnnotationConditions)
 	}

@@ -35,8 +35,8 @@ func ReachWord(text any) Reach {
 	return ReachUnsaid
 }
 
-// ReachOf is the word of an object on its own name. Only a Service that has an address of its own and selects
-// its Pods can answer elsewhere.
+// ReachOf is the word of an object on its own name. Only a Service that selects its Pods can answer
+// elsewhere.
 func ReachOf(k store.Key, obj map[string]any) Reach {
 	if !isService(k) || unreached(obj) != "" {
 		return ReachTarget
@@ -56,8 +56,8 @@ func unreached(obj map[string]any) string {
 	switch {
 	case fields.String(spec, "type") == "ExternalName":
 		return "its type is ExternalName, which is a name of somewhere else"
-	case fields.String(spec, "clusterIP") == "None":
-		return "it is headless (clusterIP: None), so its name leads to Pods, which no other site reaches"
+	case fields.String(spec, "clusterIP") == "None" && len(fields.List(spec, "ports")) == 0:
+		return "it is headless (clusterIP: None) and names no ports, so nobody knows which of its Pods' are called"
 	case len(fields.Map(spec, "selector")) == 0:
 		return "it has no selector, so nobody knows what would answer"
 	}

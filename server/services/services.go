@@ -100,7 +100,8 @@ func (s *Services) Answer(ctx context.Context, r *exchange.Request) (*http.Respo
 		return nil, fmt.Errorf("%w: port: %w", exchange.ErrRequest, err)
 	}
 	return s.connect(ctx, "", "", r.Space,
-		upward.ServiceCall{Namespace: r.Namespace, Service: r.Pod, UID: r.Origin, Port: uint16(port), Caller: r.Caller})
+		upward.ServiceCall{Namespace: r.Namespace, Service: r.Pod, UID: r.Origin, Port: uint16(port),
+			Host: r.Query.Get(exchange.OptionHost), Caller: r.Caller})
 }
 
 // mostWords bounds what a refusal says, in bytes: each tier adds what its own targets have said.
@@ -158,7 +159,16 @@ func (s *Services) connect(
 		why = strings.ToValidUTF8(why[:mostWords], "") + "..."
 	}
 	return nil, &exchange.Fault{Code: code, Reason: reason, After: 1,
-		Message: fmt.Sprintf("Service %s/%s of space %s answers nowhere: %s", call.Namespace, call.Service, space, why)}
+		Message: fmt.Sprintf("Service %s of space %s answers nowhere: %s", called(call), space, why)}
+}
+
+// called names what is called, for people.
+func called(call upward.ServiceCall) string {
+	of := call.Namespace + "/" + call.Service
+	if call.Host != "" {
+		return of + " (its Pod " + call.Host + ")"
+	}
+	return of
 }
 
 // unknown refuses a call for a Service of which whoever asks has not even the name.

@@ -72,7 +72,8 @@ func (w *world) Do(ctx context.Context, target string, r *exchange.Request) (*ht
 	}
 	here, there := net.Pipe()
 	go func() {
-		_, _ = fmt.Fprintf(there, "%s of %s, port %s", r.Pod, target, r.Query.Get(exchange.OptionPort))
+		_, _ = fmt.Fprintf(there, "%s of %s, port %s", r.Query.Get(exchange.OptionHost)+r.Pod, target,
+			r.Query.Get(exchange.OptionPort))
 		there.Close()
 	}()
 	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Header: exchange.Bytes(), Body: here}, nil
@@ -132,6 +133,30 @@ func TestTheNearestSiteThatAnswers(t *testing.T) {
 				t.Errorf("refused with %v", err)
 			}
 		})
+	}
+}
+
+// A Pod is called by its host name at whatever site has it, also by a relay for its parent.
+func TestACallOfAPod(t *testing.T) {
+	w := &world{at: []string{"oslo"}}
+	c := call
+	c.Host = "db-0."
+	if _, err := w.ask(t, c); exchange.FaultOf(err).Code != http.StatusBadRequest {
+		t.Errorf("no name: %v", err)
+	}
+	c.Host = "db-0"
+	if text, err := w.ask(t, c); text != "db-0web of oslo, port 80" {
+		t.Errorf("%q, %v", text, err)
+	}
+	r := exchange.ToService("shop", "app", "web", "db-0", 80)
+	r.Origin = "u-1"
+	resp, err := w.services().Answer(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if text, err := io.ReadAll(resp.Body); string(text) != "db-0web of oslo, port 80" {
+		t.Errorf("for the parent: %q, %v", text, err)
 	}
 }
 

@@ -104,7 +104,7 @@ func drop(answers <-chan answer, open int) (failed []*exchange.Fault) {
 
 // at connects to a Service at one target.
 func (s *Services) at(ctx context.Context, target, space string, call upward.ServiceCall) (*http.Response, error) {
-	r := exchange.ToService(space, call.Namespace, call.Service, call.Port)
+	r := exchange.ToService(space, call.Namespace, call.Service, call.Host, call.Port)
 	r.Origin, r.Caller = call.UID, call.Caller
 	resp, err := s.Sites.Do(ctx, target, r)
 	if err != nil {

@@ -39,7 +39,7 @@ func TestHostileCallers(t *testing.T) {
 			t.Errorf("%.80q: %v", bad, err)
 		}
 	}
-	r := ToService("shop", "app", "web", 80)
+	r := ToService("shop", "app", "web", "", 80)
 	r.Origin, r.Caller = "o-web", text
 	if err := r.Check(); err != nil {
 		t.Error(err)

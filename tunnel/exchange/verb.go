@@ -34,10 +34,18 @@ const (
 // OptionPort is the port that Connect connects to. It has to be given.
 const OptionPort = "port"
 
-// ToService is the request for a connection to a port of a Service. Whoever sends it says which one of that name it is.
-func ToService(space, namespace, service string, port uint16) *Request {
-	return &Request{Space: space, Namespace: namespace, Pod: service, Resource: Services, Verb: Connect,
-		Query: url.Values{OptionPort: {strconv.Itoa(int(port))}}, Upgrade: Bytes()}
+// OptionHost is the host name of the Pod of a Service that Connect connects to. Without it any Pod is meant.
+const OptionHost = "host"
+
+// ToService is the request for a connection to a port of a Service, at the Pod with a host name, or at any where that
+// is empty. Whoever sends it says which Service of that name it is.
+func ToService(space, namespace, service, host string, port uint16) *Request {
+	query := url.Values{OptionPort: {strconv.Itoa(int(port))}}
+	if host != "" {
+		query.Set(OptionHost, host)
+	}
+	return &Request{Space: space, Namespace: namespace, Pod: service, Resource: Services, Verb: Connect, Query: query,
+		Upgrade: Bytes()}
 }
 
 // option checks one value of an option.
@@ -93,7 +101,7 @@ var (
 			"command":   anything,
 		},
 		Attach: talking, PortForward: {"ports": port}, Debug: {},
-		Evict: ending, Delete: ending, Connect: {OptionPort: port}, Change: {"dryRun": all},
+		Evict: ending, Delete: ending, Connect: {OptionPort: port, OptionHost: labelForm.MatchString}, Change: {"dryRun": all},
 		View: viewing,
 	}
 	many = map[string]bool{"command": true, "ports": true, OptionAmong: true}

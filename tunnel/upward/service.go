@@ -17,7 +17,7 @@ import (
 // askService is the value of headerAsk for a connection to a Service.
 const askService = "service"
 
-// headerService names the Service: NAMESPACE/NAME/UID/PORT. headerCaller says which Pod calls.
+// headerService names the Service: NAMESPACE/NAME/UID/PORT, and /HOST for one of its Pods. headerCaller says which Pod calls.
 const (
 	headerService = "Skerry-Service"
 	headerCaller  = "Skerry-Caller"
@@ -29,9 +29,13 @@ type ServiceCall struct {
 	Namespace, Service, UID string
 	// Port is one of the Service's own.
 	Port uint16
+	// Host is the host name of the Pod of the Service that is called, empty for any.
+	Host string
 	// Caller is the Pod that calls, as exchange.Caller.Encode has it; empty where nothing is known of it.
 	Caller string
 }
+
+var hostForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
 
 var uidForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
@@ -58,7 +62,11 @@ func Call(ctx context.Context, up http.RoundTripper, space, site string, c Servi
 
 // String is what names the Service on the wire.
 func (c ServiceCall) String() string {
-	return c.Namespace + "/" + c.Service + "/" + c.UID + "/" + strconv.Itoa(int(c.Port))
+	text := c.Namespace + "/" + c.Service + "/" + c.UID + "/" + strconv.Itoa(int(c.Port))
+	if c.Host != "" {
+		text += "/" + c.Host
+	}
+	return text
 }
 
 // IsServiceCall reports whether a request that has arrived asks for a connection to a Service.
@@ -71,11 +79,20 @@ func ReadServiceCall(r *http.Request) (c ServiceCall, err error) {
 	}
 	text := r.Header[headerService][0]
 	parts := strings.Split(text, "/")
-	if len(parts) != 4 {
+	host := ""
+	switch len(parts) {
+	case 4:
+	case 5:
+		host = parts[4]
+	default:
 		return c, fmt.Errorf("%w: Service %.80q", ErrRequest, text)
 	}
 	port, err := strconv.ParseUint(parts[3], 10, 16)
-	c = ServiceCall{parts[0], parts[1], parts[2], uint16(port), r.Header.Get(headerCaller)}
+	c = ServiceCall{Namespace: parts[0], Service: parts[1], UID: parts[2], Port: uint16(port), Host: host,
+		Caller: r.Header.Get(headerCaller)}
+	if host != "" && !hostForm.MatchString(host) {
+		return ServiceCall{}, fmt.Errorf("%w: Service %.80q", ErrRequest, text)
+	}
 	if err != nil || port == 0 || !nameForm.MatchString(c.Namespace) || !nameForm.MatchString(c.Service) ||
 		!uidForm.MatchString(c.UID) || c.String() != text {
 		return ServiceCall{}, fmt.Errorf("%w: Service %.80q", ErrRequest, text)

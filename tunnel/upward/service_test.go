@@ -69,6 +69,23 @@ func TestACall(t *testing.T) {
 	}
 }
 
+// A Pod of a Service is named, and what cannot be the name of one is refused.
+func TestACallOfAHost(t *testing.T) {
+	for host, good := range map[string]bool{"db-0": true, "": true, "db.0": false, "a/b": false, "-": false} {
+		c := webCall
+		c.Host = host
+		r := &http.Request{Header: http.Header{headerService: {c.String()}, "Connection": {"Upgrade"}}}
+		for name, values := range exchange.Bytes() {
+			r.Header[name] = values
+		}
+		got, err := ReadServiceCall(r)
+		c.Caller = ""
+		if good != (err == nil) || good && got != c {
+			t.Errorf("%q: %v %v", host, got, err)
+		}
+	}
+}
+
 // A refusal says why.
 func TestACallThatIsRefused(t *testing.T) {
 	up := tier(t, arriving("paris", func(w http.ResponseWriter, _ *http.Request, _, _ string) {

@@ -38,6 +38,10 @@ const (
 	// nothing.
 	AnnotationReach = "skerry.dev/reach"
 
+	// AnnotationHosts stands on what targets are sent of a Service that reaches its space: the host names of the Pods
+	// of the StatefulSets that it governs, as in "db-{0..2},arbiter-{0..0}".
+	AnnotationHosts = "skerry.dev/hosts"
+
 	// AnnotationVolumes on a Namespace is what becomes of the volumes of what is in it when it moves, as
 	// MovePolicy.Volumes says it for what a Placement decides about: VolumesMove or VolumesStay.
 	AnnotationVolumes = "skerry.dev/volumes"

@@ -1,0 +1,46 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// A Service governs the Pods of a StatefulSet: each of them has a host name of its own in it. Where the name of the
+// Service leads to other targets, these lead there, too, so whoever has the name alone is told which there are.
+
+// Hosts are the host names of the pods that a Service governs, as placement.Hosts has them, separated by commas. The
+// lock must be held.
+func Hosts(o *Object) string {
+	if o.Ties == nil {
+		return ""
+	}
+	var all []string
+	for l := range o.Ties.Leaders.all() {
+		if l.Work != nil && l.Work.Hosts != nil && l.Work.Hosts.Service == o.Name {
+			all = append(all, l.Work.Hosts.Names)
+		}
+	}
+	slices.Sort(all)
+	return strings.Join(all, ",")
+}
+
+// withHosts returns the options of a Service with hosts, the same ones for the same hosts.
+func withHosts(hosted *sync.Map, of *RenderOptions, hosts string) *RenderOptions {
+	if is, known := hosted.Load(hosts); known {
+		return is.(*RenderOptions)
+	}
+	made := *of
+	made.Hosts = hosts
+	is, _ := hosted.LoadOrStore(hosts, &made)
+	return is.(*RenderOptions)
+}
+
+// Shapes are the objects whose versions for targets depend on an object besides its own: the workloads that it scales,
+// and the Services that go along with it. The lock must be held.
+func (o *Object) Shapes() []*Object {
+	if o.Ties == nil || o.Work == nil || o.Work.Hosts == nil {
+		return o.Scaled()
+	}
+	return append(o.Scaled(), o.Ties.Followers.list()...)
+}
