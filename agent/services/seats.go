@@ -1,11 +1,15 @@
 package services
 
-import "sync"
+import (
+	"sync"
+
+	"skerry.dev/skerry/tunnel/exchange"
+)
 
 // How many connections callers of a site may have open: all together, and to the Services of one space.
 const (
-	mostConnections = 320
-	mostOfSpace     = 240
+	mostConnections = exchange.MostOfServices
+	mostOfSpace     = exchange.MostServicesOfSpace
 )
 
 // seats count what is open: all together, and of each space.

@@ -203,7 +203,7 @@ func TestTheShareOfASpace(t *testing.T) {
 		open = append(open, conn)
 	}
 	for _, c := range from {
-		if _, err := c.dial(t); err == nil || !strings.Contains(err.Error(), "240 connections to Services from other sites of space shop are open") {
+		if _, err := c.dial(t); err == nil || !strings.Contains(err.Error(), "768 connections to Services from other sites of space shop are open") {
 			t.Errorf("one more of %s: %v", c.name, err)
 		}
 	}

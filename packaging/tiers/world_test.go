@@ -86,7 +86,7 @@ var web = store.Key{Space: space, Resource: exchange.Services, Namespace: "app",
 func (c *tier) uid() string { return c.name + "-web" }
 
 // newCenter makes a center below a parent, nil for the top.
-func newCenter(t *testing.T, name string, parent *tier) *tier {
+func newCenter(t testing.TB, name string, parent *tier) *tier {
 	c := &tier{name: name, parent: parent, log: &log{}, spaceUID: "s-" + name, down: map[string]tunnel.Conn{}}
 	config := services.Config{Serving: c.serving, Log: slog.New(slog.DiscardHandler),
 		Moves: func(store.Key) bool { return c.moves },
@@ -117,7 +117,7 @@ func newCenter(t *testing.T, name string, parent *tier) *tier {
 }
 
 // join connects a child with its parent, whose requests are served by a handler.
-func (c *tier) join(t *testing.T, h tunnel.StreamHandler) {
+func (c *tier) join(t testing.TB, h tunnel.StreamHandler) {
 	c.up = tunneltest.ServeStreams(t, c.parent.gateway.For(tunnel.Identity{Target: c.name}))
 	c.parent.down[c.name] = tunneltest.ServeStreams(t, h)
 }
@@ -173,7 +173,7 @@ func (c *tier) Delivered(k store.Key, origin string) string {
 
 // newSite makes a site below a center. Its Pod of the Service is ready when it is given an address. A NetworkPolicy lets
 // the caller of dial in, and nobody else: so each call shows that all tiers pass on who calls.
-func newSite(t *testing.T, name string, parent *tier) *tier {
+func newSite(t testing.TB, name string, parent *tier) *tier {
 	c := &tier{name: name, parent: parent, log: parent.log, api: targettest.New(t)}
 	c.api.Put("v1", "Namespace", "", "app", namespaceOf(parent))
 	c.api.Put("v1", "Service", "app", service, m{"metadata": m{"uid": c.uid()},
@@ -193,7 +193,7 @@ func newSite(t *testing.T, name string, parent *tier) *tier {
 
 // runs has a Pod of the Service ready at a site, which is served by a function, and the Service placed on the way
 // there. Whatever else it is at has its name alone.
-func (c *tier) runs(t *testing.T, serve func(net.Conn)) {
+func (c *tier) runs(t testing.TB, serve func(net.Conn)) {
 	at := tunneltest.Serve(t, serve)
 	c.api.Put("v1", "Pod", "app", "web-1", m{"metadata": m{"uid": "u-pod"}, "spec": m{}, "status": m{
 		"podIP": "127.0.0.1", "conditions": []any{m{"type": "Ready", "status": "True"}}}})
@@ -218,7 +218,7 @@ func (c *tier) greets(conn net.Conn) {
 // south with site rome. All relays have placed the name of the Service at their first site.
 type fleet map[string]*tier
 
-func newFleet(t *testing.T) fleet {
+func newFleet(t testing.TB) fleet {
 	f := fleet{"top": newCenter(t, "top", nil)}
 	for _, c := range []struct{ name, parent string }{{"nordic", "top"}, {"south", "top"}, {"deep", "nordic"}} {
 		f[c.name] = newCenter(t, c.name, f[c.parent])
@@ -234,11 +234,11 @@ func newFleet(t *testing.T) fleet {
 }
 
 // dial connects from a Pod of a site to the Service.
-func (c *tier) dial(t *testing.T) (io.ReadWriteCloser, error) {
+func (c *tier) dial(t testing.TB) (io.ReadWriteCloser, error) {
 	return c.dialAs(t, space, c.parent.uid())
 }
 
-func (c *tier) dialAs(t *testing.T, space, uid string) (io.ReadWriteCloser, error) {
+func (c *tier) dialAs(t testing.TB, space, uid string) (io.ReadWriteCloser, error) {
 	ctx, cancel := context.WithCancel(t.Context())
 	late := time.AfterFunc(3*time.Second, cancel)
 	caller := exchange.Caller{Namespace: "app", Labels: map[string]string{"app": "front"},
@@ -253,7 +253,7 @@ func (c *tier) dialAs(t *testing.T, space, uid string) (io.ReadWriteCloser, erro
 }
 
 // ask connects, says something, ends its half and returns the whole answer.
-func (c *tier) ask(t *testing.T, text string) (string, error) {
+func (c *tier) ask(t testing.TB, text string) (string, error) {
 	conn, err := c.dial(t)
 	if err != nil {
 		return "", err

@@ -192,7 +192,7 @@ func TestTheWayUpIsShared(t *testing.T) {
 		open = append(open, resp)
 	}
 	_, err := connect()
-	if err == nil || !strings.Contains(err.Error(), "240 connections to Services from other sites of space shop are open") {
+	if err == nil || !strings.Contains(err.Error(), "768 connections to Services from other sites of space shop are open") {
 		t.Errorf("one more: %v", err)
 	}
 	if done, err := s.shares.Take("", &exchange.Request{Space: "other", Verb: exchange.Connect, Resource: exchange.Services}); err != nil {

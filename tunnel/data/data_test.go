@@ -166,7 +166,7 @@ func TestThousandStreamsKilled(t *testing.T) {
 			case 1:
 				s.Write([]byte("x"))
 			case 2:
-				s.Write(make([]byte, 100_000))
+				s.Write(make([]byte, mux.Data.StreamWindow/2))
 			case 3:
 				s.Write([]byte("x"))
 				s.Read(make([]byte, 1))
@@ -195,7 +195,7 @@ func TestTooManyStreams(t *testing.T) {
 		open = append(open, s)
 	}
 	_, err := w.links.Open(t.Context(), w.who.Target, w)
-	if !errors.Is(err, mux.ErrTooManyStreams) || !strings.Contains(err.Error(), "512") {
+	if !errors.Is(err, mux.ErrTooManyStreams) || !strings.Contains(err.Error(), "1280") {
 		t.Errorf("one more: %v", err)
 	}
 	open[0].Cancel()

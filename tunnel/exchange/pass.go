@@ -14,7 +14,7 @@ type CloseWriter interface{ CloseWrite() error }
 func Pass(a, b io.ReadWriteCloser) {
 	var both sync.WaitGroup
 	half := func(to, from io.ReadWriteCloser) {
-		if _, err := io.CopyBuffer(onlyWriter{to}, onlyReader{from}, make([]byte, chunk)); err == nil && closeWrite(to) {
+		if pour(to, from) == nil && closeWrite(to) {
 			return
 		}
 		a.Close()
@@ -27,11 +27,32 @@ func Pass(a, b io.ReadWriteCloser) {
 	b.Close()
 }
 
+// little is how much is copied at a time at first: most connections carry little, and a site has many.
+const little = 2 << 10
+
+// pour copies until from ends. It holds little, and up to chunk once that is filled.
+func pour(to io.Writer, from io.Reader) error {
+	buffer := make([]byte, little)
+	for {
+		n, err := from.Read(buffer)
+		if n > 0 {
+			if _, err := to.Write(buffer[:n]); err != nil {
+				return err
+			}
+		}
+		switch {
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return err
+		case n == len(buffer) && n < chunk:
+			buffer = make([]byte, min(4*n, chunk))
+		}
+	}
+}
+
 // closeWrite ends one half of a connection, and reports whether it could.
 func closeWrite(c io.Writer) bool {
 	half, can := c.(CloseWriter)
 	return can && half.CloseWrite() == nil
 }
-
-// onlyWriter hides the method by which io.Copy would take another buffer.
-type onlyWriter struct{ io.Writer }

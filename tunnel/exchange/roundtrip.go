@@ -61,7 +61,7 @@ func (b *body) ask(text []byte, r *Request) (*http.Response, error) {
 	}
 	_ = b.stream.SetDeadline(time.Time{})
 	if resp.StatusCode == http.StatusSwitchingProtocols {
-		b.r = in
+		b.r = &drained{in, b.stream}
 		resp.Body = &upgraded{b}
 		return resp, nil
 	}
@@ -82,6 +82,21 @@ func readAnswer(from io.Reader, asked http.Header) (*http.Response, *bufio.Reade
 	h.over()
 	resp.Header, err = passing(asked, resp.StatusCode, resp.Header)
 	return resp, in, err
+}
+
+// drained reads what a buffer has, and then goes without it: a connection may be idle for hours.
+type drained struct {
+	buffer *bufio.Reader // nil once it is empty
+	rest   io.Reader
+}
+
+// Read implements io.Reader.
+func (d *drained) Read(p []byte) (int, error) {
+	if d.buffer != nil && d.buffer.Buffered() > 0 {
+		return d.buffer.Read(p)
+	}
+	d.buffer = nil
+	return d.rest.Read(p)
 }
 
 // body is that of an answer.

@@ -182,11 +182,11 @@ func (s *serving) join(conn io.ReadWriteCloser) error {
 	go func() {
 		defer close(up)
 		<-s.peeked
-		if _, err := io.CopyBuffer(Heedless(conn), onlyReader{s.in}, make([]byte, chunk)); err != nil || !closeWrite(conn) {
+		if pour(Heedless(conn), s.in) != nil || !closeWrite(conn) {
 			conn.Close()
 		}
 	}()
-	_, _ = io.CopyBuffer(s, onlyReader{conn}, make([]byte, chunk))
+	_ = pour(s, conn) // whatever ended it, it has ended
 	conn.Close()
 	if s.broken || s.stream.Close() != nil {
 		s.stream.Cancel()
@@ -208,9 +208,6 @@ func (s *serving) linger() bool {
 
 // unread is how much of what nobody wants is taken from the peer before its stream is cancelled.
 const unread = 1 << 20
-
-// onlyReader hides the method by which io.Copy would take another buffer.
-type onlyReader struct{ io.Reader }
 
 // Heedless returns a writer that throws away what w does not take any more. An upgraded connection
 // that refuses the keep-alive of a client is not at its end: what it has sent is still to be read.

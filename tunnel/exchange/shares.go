@@ -12,7 +12,7 @@ import (
 const (
 	MostOfUsers    = 128
 	MostOfWebhooks = 64
-	MostOfServices = 320
+	MostOfServices = 1024
 	// MostOfSpace and MostServicesOfSpace are those parts.
 	MostOfSpace         = MostOfWebhooks / 2
 	MostServicesOfSpace = MostOfServices * 3 / 4

@@ -39,10 +39,11 @@ var Sync = Profile{
 
 // Limits of a data connection. A window of 4 MiB carries 40 MB/s over a round trip of 100 ms. A child
 // asks for APIs: it has many streams, watches above all, and little on each. The connection's window
-// is more than any Budget has, so a stream that nobody reads stops no other.
+// is more than any Budget has, so a stream that nobody reads stops no other. Streams begin with little, since most of
+// thousands are idle.
 const (
-	dataChildStreams  = 1000
-	dataParentStreams = 512
+	dataChildStreams  = 2048
+	dataParentStreams = 1280
 	dataStreamWindow  = 4 << 20
 	dataChildWindow   = 1 << 20
 	dataWindow        = 1 << 30
@@ -50,8 +51,8 @@ const (
 
 // Data is the profile of a data connection.
 var Data = Profile{
-	StreamWindow: 128 << 10, MaxStreamWindow: dataStreamWindow,
-	ChildWindow: 32 << 10, MaxChildWindow: dataChildWindow,
+	StreamWindow: 32 << 10, MaxStreamWindow: dataStreamWindow,
+	ChildWindow: 16 << 10, MaxChildWindow: dataChildWindow,
 	ConnectionWindow: dataWindow,
 	ChildStreams:     dataChildStreams, ParentStreams: dataParentStreams, FailsFull: true,
 	ReadBuffer: 32 << 10,
