@@ -169,7 +169,8 @@ func specOf(o *target.Object) (is spec, err error) {
 	return is, err
 }
 
-// leads reports whether a Service can lead elsewhere: it has an address of a family or is headless, and selects its Pods.
+// leads reports whether a Service can lead elsewhere: it has an address of a family or is headless, and selects its
+// Pods.
 func (is *spec) leads(at netip.Addr) bool {
 	return at.IsValid() && is.ClusterIP != "" && len(is.Selector) > 0 &&
 		slices.Contains(is.IPFamilies, target.FamilyOf(at)) && len(is.tcp()) > 0

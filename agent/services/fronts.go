@@ -13,8 +13,8 @@ import (
 )
 
 // A headless Service has no address of its own: the site's DNS answers with those of its Pods. Where it has none, it
-// answers with addresses that stand for Pods elsewhere (target.Front): one for each Pod that has a host name, or one for
-// all of them. Callers know the ports of Pods, so a front has these.
+// answers with addresses that stand for Pods elsewhere (target.Front): one for each Pod that has a host name, or one
+// for all of them. Callers know the ports of Pods, so a front has these.
 
 // headless is the clusterIP of a Service without an address.
 const headless = "None"
@@ -24,8 +24,8 @@ const mostHosts = 64
 
 var hostsForm = regexp.MustCompile(`^([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)-\{(\d{1,9})\.\.(\d{1,9})\}$`)
 
-// hostsOf lists the host names of the Pods of a Service, at most mostHosts. It returns the empty one alone, which stands
-// for any Pod, where none is known.
+// hostsOf lists the host names of the Pods of a Service, at most mostHosts. It returns the empty one alone, which
+// stands for any Pod, where none is known.
 func hostsOf(o *target.Object) (out []string) {
 	for text := range strings.SplitSeq(o.Metadata.Annotations[target.AnnotationHosts], ",") {
 		is := hostsForm.FindStringSubmatch(text)
@@ -102,7 +102,7 @@ func (s *Services) keepFronts(
 		}
 		f := e.fronts[host]
 		if !f.same(want) || time.Since(f.when) >= keepEvery {
-			address, err := s.client.KeepFront(ctx, want)
+			address, err := target.Fronts{Client: s.client}.Keep(ctx, want)
 			if err != nil {
 				return err
 			}
@@ -140,7 +140,7 @@ func (s *Services) dropFronts(ctx context.Context) error {
 		}
 	}
 	s.mu.Unlock()
-	err := s.client.KeepFronts(ctx, names)
+	err := target.Fronts{Client: s.client}.Only(ctx, names)
 	s.stale = err != nil
 	return err
 }

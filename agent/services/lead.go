@@ -96,8 +96,8 @@ func (s *Services) Leaving(namespace string, pods map[string]string) time.Durati
 	return wait
 }
 
-// selectsLocked reports whether a Service with an address selects Pods with these labels. The name of a headless one leads
-// to its Pods: they keep their names while they end, and whoever asks later is told others. s.mu must be held.
+// selectsLocked reports whether a Service with an address selects Pods with these labels. The name of a headless one
+// leads to its Pods: they keep their names while they end, and whoever asks later is told others. s.mu must be held.
 func (s *Services) selectsLocked(n name, pods map[string]string) bool {
 	is, err := specOf(s.known[n])
 	if err != nil || is.ClusterIP == headless {

@@ -62,7 +62,7 @@ func openPorts(path string) (*ports, bool) {
 
 // decode takes over what a file says, and reports whether it can be meant.
 func (p *ports) decode(text []byte) bool {
-	var all map[string]map[string]uint16 // by UID, and by the number of the Service's port, before it HOST/
+	var all map[string]map[string]uint16 // by UID, and by the number of the Service's port, or HOST/NUMBER
 	if len(text) > maxPorts || json.Unmarshal(text, &all) != nil {
 		return false
 	}
@@ -75,7 +75,8 @@ func (p *ports) decode(text []byte) bool {
 			n, err := strconv.ParseUint(text, 10, 16)
 			k := portKey{uid, doorKey{host, uint16(n)}}
 			_, again := p.given[k]
-			if _, twice := p.taken[port]; err != nil || twice || again || has && host == "" || port < firstPort || port > lastPort {
+			_, twice := p.taken[port]
+			if err != nil || twice || again || has && host == "" || port < firstPort || port > lastPort {
 				return false
 			}
 			p.give(k, port)

@@ -163,8 +163,8 @@ func (s *Services) sliceLocked(o *target.Object, gone bool) {
 // headlessSlice is a label that a cluster gives the slices of a headless Service.
 const headlessSlice = "service.kubernetes.io/headless"
 
-// answersIn reports whether a slice says that the Service is answered here. The name of a headless one leads to its Pods
-// here as soon as there are any: they may be about to find one another, and must not meet those of another site.
+// answersIn reports whether a slice says that the Service is answered here. The name of a headless one leads to its
+// Pods here as soon as there are any: they may be about to find one another, and must not meet those of another site.
 func answersIn(o *target.Object) bool {
 	if _, is := o.Metadata.Labels[headlessSlice]; is {
 		var endpoints []json.RawMessage

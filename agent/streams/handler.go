@@ -51,8 +51,8 @@ type Handler struct {
 	shares exchange.Shares
 }
 
-// mostStreams is how many streams are open side by side: what users, webhooks and Services have, and room for those that
-// are about to end.
+// mostStreams is how many streams are open side by side: what users, webhooks and Services have, and room for those
+// that are about to end.
 const mostStreams = exchange.MostOfUsers + exchange.MostOfWebhooks + exchange.MostOfServices + 64
 
 var _ tunnel.StreamHandler = (*Handler)(nil)

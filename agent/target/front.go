@@ -35,8 +35,12 @@ func FrontName(uid, host string) string {
 	return "front-" + hex.EncodeToString(sum[:16])
 }
 
-// KeepFront makes a front as it is to be, and returns its address.
-func (c *Client) KeepFront(ctx context.Context, f Front) (address string, err error) {
+// Fronts are those of a target.
+type Fronts struct{ Client *Client }
+
+// Keep makes a front as it is to be, and returns its address.
+func (all Fronts) Keep(ctx context.Context, f Front) (address string, err error) {
+	c := all.Client
 	name, family := FrontName(f.UID, f.Host), FamilyOf(f.At)
 	ports := []any{}
 	for i, p := range f.Ports {
@@ -75,8 +79,9 @@ func (c *Client) KeepFront(ctx context.Context, f Front) (address string, err er
 	return has.ClusterIP, nil
 }
 
-// KeepFronts removes the fronts of the target that are not among those with these names.
-func (c *Client) KeepFronts(ctx context.Context, names map[string]bool) error {
+// Only removes the fronts of the target that are not among those with these names.
+func (all Fronts) Only(ctx context.Context, names map[string]bool) error {
+	c := all.Client
 	var gone []string
 	l := Listing{Resource: services, Namespace: c.spaces, LabelSelector: LabelFront, MetadataOnly: true}
 	_, err := c.List(ctx, l, func(o *Object) error {

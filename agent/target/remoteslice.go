@@ -21,8 +21,8 @@ type RemoteHost struct {
 	Address string
 }
 
-// RemoteSlice is what an agent keeps beside the cluster's own EndpointSlices of a Service: one endpoint, the agent. While
-// it is not ready nothing goes there.
+// RemoteSlice is what an agent keeps beside the cluster's own EndpointSlices of a Service: one endpoint, the agent.
+// While it is not ready nothing goes there.
 type RemoteSlice struct {
 	Namespace, Service, UID string
 	At                      netip.Addr

@@ -101,8 +101,9 @@ var (
 			"command":   anything,
 		},
 		Attach: talking, PortForward: {"ports": port}, Debug: {},
-		Evict: ending, Delete: ending, Connect: {OptionPort: port, OptionHost: labelForm.MatchString}, Change: {"dryRun": all},
-		View: viewing,
+		Evict: ending, Delete: ending, Change: {"dryRun": all},
+		Connect: {OptionPort: port, OptionHost: labelForm.MatchString},
+		View:    viewing,
 	}
 	many = map[string]bool{"command": true, "ports": true, OptionAmong: true}
 )

@@ -17,7 +17,8 @@ import (
 // askService is the value of headerAsk for a connection to a Service.
 const askService = "service"
 
-// headerService names the Service: NAMESPACE/NAME/UID/PORT, and /HOST for one of its Pods. headerCaller says which Pod calls.
+// headerService names the Service: NAMESPACE/NAME/UID/PORT, and /HOST for one of its Pods. headerCaller says which
+// Pod calls.
 const (
 	headerService = "Skerry-Service"
 	headerCaller  = "Skerry-Caller"
