@@ -21,9 +21,9 @@ const callTime = 3 * time.Second
 var pods = target.Resource{Version: "v1", Plural: "pods"}
 
 // accept accepts callers of one port until its listener is closed.
-func (s *Services) accept(e *entry, at doorKey, l net.Listener) {
+func (s *Services) accept(e *entry, at doorKey, d *door) {
 	for {
-		conn, err := l.Accept()
+		conn, err := d.listener.Accept()
 		if err != nil {
 			if errors.Is(err, net.ErrClosed) || e.ctx.Err() != nil {
 				return
@@ -33,7 +33,7 @@ func (s *Services) accept(e *entry, at doorKey, l net.Listener) {
 			continue
 		}
 		caller := conn.(*net.TCPConn)
-		e.open.Go(func() { s.serve(e, at, caller) })
+		e.open.Go(func() { s.serve(e, at, d, caller) })
 	}
 }
 
@@ -41,7 +41,7 @@ func (s *Services) accept(e *entry, at doorKey, l net.Listener) {
 const acceptPause = 100 * time.Millisecond
 
 // serve joins a caller with a site where the Service has Pods.
-func (s *Services) serve(e *entry, at doorKey, caller *net.TCPConn) {
+func (s *Services) serve(e *entry, at doorKey, d *door, caller *net.TCPConn) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { reset(caller) })() // whatever is still waited for below
@@ -55,7 +55,7 @@ func (s *Services) serve(e *entry, at doorKey, caller *net.TCPConn) {
 	}
 	give = sync.OnceFunc(give)
 	defer give()
-	is := wish{e, at, from}
+	is := wish{e, at, d, from}
 	conn, err := s.connect(ctx, is)
 	if exchange.IsMoving(err) && late.Stop() {
 		late.Reset(holdTime)
@@ -80,6 +80,7 @@ func (s *Services) serve(e *entry, at doorKey, caller *net.TCPConn) {
 type wish struct {
 	*entry
 	doorKey
+	door *door
 	from string
 }
 

@@ -28,7 +28,6 @@ type entry struct {
 	ending context.CancelFunc
 	ctx    context.Context
 	open   sync.WaitGroup
-	held   held
 	// nowhere is about callers who are answered nowhere, denied about those whom policies keep out.
 	nowhere, denied telling
 }
@@ -53,6 +52,7 @@ type doorKey struct {
 type door struct {
 	listener net.Listener
 	port     uint16
+	held     held
 }
 
 // spec is what is read of a Service.
@@ -272,9 +272,9 @@ func (s *Services) listen(
 				continue
 			}
 			changed = changed || !had || before != at
-			d = &door{l, at}
+			d = &door{listener: l, port: at}
 			e.ports[k] = d
-			e.open.Go(func() { s.accept(e, k, l) })
+			e.open.Go(func() { s.accept(e, k, d) })
 		}
 		out[k] = target.RemotePort{Name: wanted[k], Port: d.port}
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/upward"
 )
 
@@ -87,15 +88,11 @@ func TestHostsLeadToTheirPods(t *testing.T) {
 		if len(ports) != 2 || ports["5433"] == "" || ports["80"] == "" {
 			t.Errorf("%s answers at %v", host, ports)
 		}
-		conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", net.JoinHostPort(loopback, ports["5433"]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := s.dialHost(t, host, "5433")
 		got := make([]byte, len("port 5432: "))
 		if _, err := conn.Read(got); err != nil || string(got) != "port 5432: " {
 			t.Errorf("%s says %q, %v", host, got, err)
 		}
-		conn.Close()
 		s.up.mu.Lock()
 		called := func(c upward.ServiceCall) bool { return c.Host == host && c.Port == 5432 && c.UID == "o-web" }
 		if !slices.ContainsFunc(s.up.calls, called) {
@@ -123,6 +120,39 @@ func TestPodsOfOneSiteMeetNoOthers(t *testing.T) {
 	}
 	local()
 	eventually(t, "it has gone", func() bool { return len(s.hosts()) == 2 })
+}
+
+// dialHost connects to a port of a Pod, as the site's DNS and kube-proxy have a caller do.
+func (s *site) dialHost(t *testing.T, host, called string) net.Conn {
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", net.JoinHostPort(loopback, s.frontPorts(host)[called]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// Who waits for one Pod keeps nobody from another one that is there.
+func TestCallersWaitForTheirPod(t *testing.T) {
+	s := newHeadless(t, "db-{0..1}")
+	eventually(t, "both have addresses", func() bool { return len(s.hosts()) == 2 })
+	moves := func(host, fault string) {
+		s.up.mu.Lock()
+		defer s.up.mu.Unlock()
+		s.up.moves, s.up.fault = host, fault
+	}
+	moves("", exchange.Moving)
+	waits := s.dialHost(t, "db-1", "80")
+	eventually(t, "one waits", func() bool { return s.waiting() == 1 })
+	other := s.dialHost(t, "db-0", "80")
+	eventually(t, "both wait", func() bool { return s.waiting() == 2 })
+	moves("db-1", "")
+	greeted(t, other)
+	if s.waiting() != 1 {
+		t.Error("what waits for db-1 waits no more")
+	}
+	moves("", "")
+	greeted(t, waits)
 }
 
 // Hosts follow the StatefulSet. What stood for one that went goes, and with the Service all of it.

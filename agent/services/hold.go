@@ -26,7 +26,7 @@ const (
 	mostHeldOfSpace = 512
 )
 
-// held are the callers of a Service that wait.
+// held are the callers of a door that wait. Those of another one may wait for another Pod, or for longer.
 type held struct {
 	mu    sync.Mutex
 	asked chan struct{} // closed when the one that asks has an answer; nil while nobody asks
@@ -49,7 +49,7 @@ func (h *held) turn() (end func(), asked <-chan struct{}) {
 	}, nil
 }
 
-// hold has a caller without a seat wait until something answers for its Service, or ctx ends. The connection has a seat
+// hold has a caller without a seat wait until something answers at its door, or ctx ends. The connection has a seat
 // until it is closed. refused is why nobody answered before.
 func (s *Services) hold(ctx context.Context, e wish, refused error) (io.ReadWriteCloser, error) {
 	leave := s.held.take(e.of.key.Space)
@@ -59,7 +59,7 @@ func (s *Services) hold(ctx context.Context, e wish, refused error) (io.ReadWrit
 	defer leave()
 	defer s.Metrics.waits()()
 	for {
-		end, asked := e.held.turn()
+		end, asked := e.door.held.turn()
 		if end != nil {
 			conn, err := s.askForAll(ctx, e)
 			end()

@@ -51,6 +51,7 @@ type parent struct {
 	calls []upward.ServiceCall
 	cut   bool
 	fault string // nobody answers, for this reason
+	moves string // the host that is on its way to another site
 	echo  string // of the Pod that answers
 	child tunnel.Conn
 	deaf  tunnel.Conn // nil, or whose streams nobody hears
@@ -84,6 +85,9 @@ func (p *parent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.calls = append(p.calls, call)
 	fault := p.fault
+	if p.moves != "" && p.moves == call.Host {
+		fault = exchange.Moving
+	}
 	p.mu.Unlock()
 	if fault != "" {
 		upward.WriteFault(w, &exchange.Fault{Code: http.StatusServiceUnavailable, Reason: fault, Message: "it says " + fault})
