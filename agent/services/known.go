@@ -59,16 +59,22 @@ func callerOf(at home, is resident) string {
 	return exchange.Caller{Namespace: at.name, NamespaceLabels: at.labels, Labels: is.labels, Address: address}.Encode()
 }
 
+// candidate is a Pod in its Namespace.
+type candidate struct {
+	home
+	resident
+}
+
 // candidates are the Pods that have the address of a caller: it may pass to a new one before the old one has gone.
 type candidates struct {
-	staying, leaving []string
+	staying, leaving []candidate
 }
 
 func (c *candidates) add(at home, is resident) {
 	if is.leaving {
-		c.leaving = append(c.leaving, callerOf(at, is))
+		c.leaving = append(c.leaving, candidate{at, is})
 	} else {
-		c.staying = append(c.staying, callerOf(at, is))
+		c.staying = append(c.staying, candidate{at, is})
 	}
 }
 
@@ -76,9 +82,9 @@ func (c *candidates) add(at home, is resident) {
 func (c *candidates) caller() string {
 	switch {
 	case len(c.staying) == 1:
-		return c.staying[0]
+		return callerOf(c.staying[0].home, c.staying[0].resident)
 	case len(c.staying) == 0 && len(c.leaving) == 1:
-		return c.leaving[0]
+		return callerOf(c.leaving[0].home, c.leaving[0].resident)
 	}
 	return ""
 }
@@ -160,15 +166,20 @@ func (s *Services) podLocked(kind target.EventType, o *target.Object) {
 // knows reports whether an address is known to be that of Pods of a space alone, and what other sites are told of the
 // one that calls from it.
 func (s *Services) knows(of callee, at string) (caller string, known bool) {
+	among, known := s.among(of, at)
+	return among.caller(), known
+}
+
+// among are the Pods of a space that have an address. It is false where there is none, or one of another space.
+func (s *Services) among(of callee, at string) (all candidates, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var among candidates
 	for p := range s.pods[at] {
 		from := s.homes[p.namespace]
 		if from.owner != (owner{of.key.Space, of.spaceUID}) {
-			return "", false
+			return candidates{}, false
 		}
-		among.add(from, s.residents[p])
+		all.add(from, s.residents[p])
 	}
-	return among.caller(), len(s.pods[at]) > 0
+	return all, len(s.pods[at]) > 0
 }
