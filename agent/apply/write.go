@@ -209,7 +209,7 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 		return a.supersede(ctx, t, err)
 	}
 	if err != nil {
-		return a.refusedUpdate(ctx, t, err)
+		return exchangePorts(ctx, a, t, a.refusedUpdate(ctx, t, err))
 	}
 	if t.madeAnew() && t.keepsFormer(live) {
 		return a.supersede(ctx, t, errors.New("the target has kept what the earlier object of this name was made with"))

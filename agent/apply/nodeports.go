@@ -1,0 +1,239 @@
+package apply
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/store"
+)
+
+// portTries is how many ports are tried until one is free that nobody wants.
+const portTries = 16
+
+// nodePorts are ports of the nodes of a target. Each belongs to one Service there.
+type nodePorts map[nodePort]bool
+
+type nodePort struct {
+	protocol string
+	number   int64
+}
+
+// isService reports whether a key is of a Service.
+func isService(k store.Key) bool { return k.Group == "" && k.Resource == "services" }
+
+// portTaken reports whether a target refuses a Service a port of its nodes, as another Service has it.
+func portTaken(err error) bool {
+	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "provided port is already allocated")
+}
+
+// portOutside reports whether a port is none that Services of this target may have.
+func portOutside(err error) bool {
+	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "not in the valid range")
+}
+
+// nodePortsOf are those that the spec of a Service names.
+func nodePortsOf(spec []byte) nodePorts {
+	var s struct {
+		Ports []struct {
+			Protocol string
+			NodePort int64
+		}
+	}
+	out := nodePorts{}
+	if len(spec) == 0 || json.Unmarshal(spec, &s) != nil {
+		return out
+	}
+	for _, p := range s.Ports {
+		if p.NodePort != 0 {
+			out[nodePort{orTCP(p.Protocol), p.NodePort}] = true
+		}
+	}
+	return out
+}
+
+func orTCP(protocol string) string {
+	if protocol == "" {
+		return "TCP"
+	}
+	return protocol
+}
+
+// exchangePorts is called when the update of a Service was refused. Services may each want the port that the next
+// one has: one by one each is refused, for ever. When this one is in such a ring it gives up the ports that it is to
+// lose, for ones that nobody wants, so that the others get theirs and it gets its own at the next try. It returns
+// the refusal when there is no ring: what runs keeps its ports.
+func exchangePorts(ctx context.Context, a *Applier, t *task, refused error) error {
+	if !isService(t.Key) || a.Relay || !portTaken(refused) {
+		return refused
+	}
+	wanted := wantedPorts(a)
+	wanted[t.Key] = nodePortsOf(t.head.Spec)
+	waiting, ring, err := inRing(ctx, a, t, wanted)
+	if err != nil || !ring {
+		return errors.Join(refused, err)
+	}
+	if err := giveUpPorts(ctx, a, t, wanted); err != nil {
+		return err
+	}
+	a.queue.hurry(waiting)
+	return &changedError{fmt.Errorf("the Service has given up ports that others of this target wait for: %w", refused)}
+}
+
+// wantedPorts are the ports that each Service on the target is to have.
+func wantedPorts(a *Applier) map[store.Key]nodePorts {
+	var keys []store.Key
+	a.Inventory.Any(func(k store.Key, r inventory.Record) bool {
+		if isService(k) && r.UID != "" {
+			keys = append(keys, k)
+		}
+		return false
+	})
+	out := map[store.Key]nodePorts{}
+	for _, k := range keys {
+		if t := a.desiredService(k); t != nil {
+			out[k] = nodePortsOf(t.head.Spec)
+		}
+	}
+	return out
+}
+
+// desiredService is a Service that the target has, as it is to be there; nil when it is to go.
+func (a *Applier) desiredService(k store.Key) *task {
+	e, found, err := a.Desired.Get(k)
+	r, known := a.Inventory.Get(k)
+	if err != nil || !found || e.Tombstone || !known {
+		return nil
+	}
+	v, err := a.vary(e, r)
+	if err != nil {
+		return nil
+	}
+	e.Body = v.Body
+	t := &task{Entry: e, record: r}
+	if t.decode() != nil || a.locate(t) != nil {
+		return nil
+	}
+	t.client, err = a.Clients.For(k.Space)
+	if err != nil {
+		return nil
+	}
+	return t
+}
+
+// inRing reports whether a Service waits for a port of one that waits, maybe by others, for a port that this one
+// has and is to lose, and who waits for such ports of it.
+func inRing(
+	ctx context.Context, a *Applier, t *task, wanted map[store.Key]nodePorts,
+) (waiting []store.Key, ring bool, err error) {
+	seen := map[store.Key]bool{t.Key: true}
+	for next := []*task{t}; len(next) > 0; next = next[1:] {
+		who, err := whoWaits(ctx, a, next[0], wanted)
+		if err != nil {
+			return nil, false, err
+		}
+		if next[0] == t {
+			waiting = who
+		}
+		for _, k := range who {
+			ring = ring || k == t.Key
+			if seen[k] {
+				continue
+			}
+			seen[k] = true
+			if other := a.desiredService(k); other != nil {
+				next = append(next, other)
+			}
+		}
+	}
+	return waiting, ring, nil
+}
+
+// whoWaits lists the Services that want a port that this one has and is to lose.
+func whoWaits(
+	ctx context.Context, a *Applier, t *task, wanted map[store.Key]nodePorts,
+) (waiting []store.Key, err error) {
+	live, err := a.find(ctx, t.client, t.resource, t.at, false)
+	if err != nil || live == nil || live.Metadata.UID != t.record.UID {
+		return nil, err
+	}
+	for port := range nodePortsOf(live.Spec) {
+		if wanted[t.Key][port] {
+			continue
+		}
+		for k, want := range wanted {
+			if want[port] {
+				waiting = append(waiting, k)
+			}
+		}
+	}
+	return waiting, nil
+}
+
+// giveUpPorts applies a Service with other ports in the place of those that it wants and has not.
+func giveUpPorts(ctx context.Context, a *Applier, t *task, wanted map[store.Key]nodePorts) error {
+	live, err := a.find(ctx, t.client, t.resource, t.at, false)
+	if err != nil {
+		return err
+	}
+	if live == nil {
+		return a.lose(t, errGone)
+	}
+	taken := nodePortsOf(live.Spec)
+	for _, want := range wanted {
+		for port := range want {
+			taken[port] = true
+		}
+	}
+	has := nodePortsOf(live.Spec)
+	for try := range portTries {
+		instead := *t
+		if instead.Body, err = withOtherPorts(t.Body, has, taken, try); err != nil {
+			return err
+		}
+		_, err = a.update(ctx, &instead)
+		if !portTaken(err) && !portOutside(err) {
+			break
+		}
+	}
+	return err
+}
+
+// withOtherPorts is a Service whose ports of nodes that it has not are others, which are not taken: the next ones
+// for half of the tries, and the ones before for the others.
+func withOtherPorts(body []byte, has, taken nodePorts, try int) ([]byte, error) {
+	o := map[string]any{}
+	if err := json.Unmarshal(body, &o); err != nil {
+		return nil, fmt.Errorf("decode desired object: %w", err)
+	}
+	spec, _ := o["spec"].(map[string]any)
+	ports, _ := spec["ports"].([]any)
+	used := nodePorts{}
+	for _, p := range ports {
+		port, _ := p.(map[string]any)
+		number, _ := port["nodePort"].(float64)
+		protocol, _ := port["protocol"].(string)
+		at := nodePort{orTCP(protocol), int64(number)}
+		if at.number == 0 || has[at] {
+			continue
+		}
+		step := int64(1)
+		if try >= portTries/2 {
+			step = -1
+		}
+		for left := try % (portTries / 2); left >= 0; left-- {
+			at.number += step
+			for taken[at] || used[at] {
+				at.number += step
+			}
+		}
+		used[at] = true
+		port["nodePort"] = at.number
+	}
+	return json.Marshal(o)
+}
