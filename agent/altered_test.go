@@ -1,7 +1,10 @@
 package agent
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -84,4 +87,52 @@ func TestWhatIsAlteredBelowARelayIsReported(t *testing.T) {
 		says("oslo: took off .data.value", "oslo: took off .data.value")
 		says("", "")
 	})
+}
+
+// A webhook of the site that takes no dry run only keeps the site from being asked again: what it altered stays
+// said, nothing is refused, nothing is written again, and what changes is written.
+func TestAWebhookWithoutDryRunsRefusesNothing(t *testing.T) {
+	inBubble(t, aWebhookWithoutDryRunsRefusesNothing)
+}
+
+func aWebhookWithoutDryRunsRefusesNothing(t *testing.T) {
+	s := newSite(t)
+	asked := atomic.Int64{}
+	s.api.Handle(func(w http.ResponseWriter, r *http.Request) bool {
+		if !r.URL.Query().Has("dryRun") {
+			return false
+		}
+		asked.Add(1)
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(http.StatusBadRequest)
+		fmt.Fprint(w, `{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"BadRequest","code":400,`+
+			`"message":"admission webhook \"w.example.com\" does not support dry run"}`)
+		return true
+	})
+	s.api.Mutate(func(plural string, o map[string]any) {
+		if plural == "configmaps" {
+			delete(o, "data")
+		}
+	})
+	c := configMap("default", "c", "ours")
+	s.desire(c)
+	s.settled()
+	said := func(when string) {
+		t.Helper()
+		if r := s.report(c.Key); r == nil || r.Error != nil || !strings.Contains(r.Altered, "took off .data") {
+			t.Errorf("%s: report %+v", when, r)
+		}
+	}
+	said("at first")
+	time.Sleep(time.Hour) // of the bubble
+	said("after an hour")
+	if n := s.writesTo("c"); asked.Load() == 0 || n != 1 {
+		t.Errorf("asked %d times, %d writes", asked.Load(), n)
+	}
+	s.api.Mutate(nil)
+	s.desire(configMap("default", "c", "other"))
+	s.settled()
+	if r := s.report(c.Key); r == nil || r.Error != nil || r.Altered != "" || s.data("c")["value"] != "other" {
+		t.Errorf("after a change: report %+v, data %v", r, s.data("c"))
+	}
 }
