@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -242,6 +244,27 @@ func (g *Group) Policy(o *Object) v1alpha1.ReviewedPolicy {
 		}
 	}
 	return p
+}
+
+// Overruled says who decides about what a Placement selects that decides about nothing; empty when it selects nothing.
+// The lock must be held.
+func (c *Catalog) Overruled(g *Group) string {
+	r, first, by, n := g.Rule(), "", "", 0
+	c.EachObject(func(o *Object) {
+		if r == nil || o.Namespace.Space != g.Space || !o.Present || o.Source == nil || !r.Matches(o.Subject()) {
+			return
+		}
+		if name := o.Key().Resource + "/" + o.Name; n == 0 || name < first {
+			p := o.Source.Policy(nil)
+			first, by = name, strings.TrimSpace(p.Kind+" "+p.Name)
+		}
+		n++
+	})
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf("spec.objects selects %d objects that something before this Placement decides about: %s by %s",
+		n, first, by)
 }
 
 // WaitsForContent reports whether a Namespace is decided only when something is in it: every space

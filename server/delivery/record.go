@@ -88,8 +88,9 @@ func quiet(c placement.Condition) bool {
 // What people are told of wishes that lead nowhere.
 const (
 	nothingSelected = "NothingSelected"
-	selectsNothing  = "spec.objects selects no object of the space yet: " +
-		"compare its resources, namespaces, names and labels with what there is"
+	selectsNothing  = "spec.objects selects no object of the space yet " +
+		"that nothing before this Placement decides about: compare its resources, namespaces, names and labels with what there is; skerry explain placement KIND/NAME " +
+		"says who decides about an object"
 	sayWhere = "nothing says where to: set the label " + v1alpha1.LabelTarget +
 		", make a Placement, or let the admin set defaultTargets of the Space"
 )

@@ -1,0 +1,96 @@
+package delivery
+
+import (
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/store"
+)
+
+// A policy of root that overrides and contradicts the space wins, and the space's Placement says so. One that
+// nothing fulfils says that, and what runs stays where it is.
+func TestAPolicyThatContradictsItsSpace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		p := c.placement("p", 1, []any{"a"}, nil)
+		web := c.deployment("web", map[string]any{"app": "web"}, "")
+		c.eventually("on a", func() bool { return c.has("a", web) })
+		c.report("a", web, nil)
+		must := c.projected("must", v1alpha1.PrecedenceOverride, "nobody")
+		c.eventually("the policy says that there is no such target", func() bool {
+			status, reason, _ := c.placementCondition(must, v1alpha1.ConditionScheduled)
+			return status == "False" && reason == "NoSuchTarget"
+		})
+		c.eventually("the Placement says that something else decides", func() bool {
+			_, reason, message := c.placementCondition(p, v1alpha1.ConditionScheduled)
+			return reason == nothingSelected && strings.Contains(message, "that nothing before this Placement decides about")
+		})
+		explained, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Placement: "p"})
+		if want := "selects 1 objects that something before this Placement decides about: deployments/web by " +
+			"Placement root.must"; err != nil || !strings.Contains(explained.Message, want) {
+			t.Errorf("skerry explain placement p says %q, %v", explained.Message, err)
+		}
+		time.Sleep(time.Hour)
+		if !c.has("a", web) {
+			t.Fatal("a policy that nothing fulfils has taken away what runs")
+		}
+		c.put(must, nil)
+		c.projected("must", v1alpha1.PrecedenceOverride, "b")
+		c.eventually("on b, by the policy", func() bool {
+			c.reportIfHas("b", web)
+			return c.has("b", web) && !c.has("a", web)
+		})
+	})
+}
+
+// A target that refuses a part of what comes to it, whatever the reason, gets nothing in the place of what runs:
+// the one that is to be left keeps all of it, people are told the target's words, and it goes back in time.
+func TestATargetThatRefusesLeavesTheOtherWhole(t *testing.T) {
+	for _, why := range []store.ReportError{
+		{Reason: "Invalid", Message: "spec.ports[0].nodePort: Invalid value: 30080: provided port is already allocated"},
+		{Reason: "QuotaExceeded", Message: "exceeded quota: small"},
+		{Reason: "AlreadyExists", Message: "there is another deployment of this name"},
+		{Reason: "Forbidden", Message: "the site's policy allows no hostPath"},
+	} {
+		t.Run(why.Reason, func(t *testing.T) { synctest.Test(t, func(t *testing.T) { refusedByTarget(t, &why) }) })
+	}
+}
+
+func refusedByTarget(t *testing.T, why *store.ReportError) {
+	c := shop(t)
+	c.target("c", nil)
+	c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+	web, other := c.deployment("web", nil, ""), c.deployment("other", nil, "")
+	c.eventually("on a", func() bool { return c.has("a", web) && c.has("a", other) })
+	c.report("a", web, nil)
+	c.report("a", other, nil)
+	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+	c.eventually("on both", func() bool { return c.has("b", web) && c.has("b", other) })
+	c.report("b", other, nil)
+	c.report("b", web, func(p *placement.Progress) { p.Ready, p.Available, p.Refused = false, 0, why })
+	c.eventually("people are told the target's words", func() bool {
+		_, _, message := c.namespaceMoving()
+		return strings.Contains(message, why.Message) && strings.Contains(message, "deployments/web")
+	})
+	time.Sleep(placement.ReadyTimeout - time.Minute)
+	synctest.Wait()
+	if !c.has("a", web) || !c.has("a", other) {
+		t.Fatal("a has lost a part of what runs")
+	}
+	time.Sleep(2 * time.Minute)
+	c.eventually("it goes back", func() bool { return !c.has("b", web) && !c.has("b", other) })
+	if !c.has("a", web) || !c.has("a", other) {
+		t.Fatal("a has lost a part of what runs")
+	}
+	c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "c"})
+	c.eventually("the next candidate has it", func() bool {
+		c.reportIfHas("c", web)
+		c.reportIfHas("c", other)
+		return c.has("c", web) && c.has("c", other) && !c.has("a", web) && !c.has("a", other)
+	})
+}
