@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"fmt"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
 
@@ -118,6 +120,32 @@ func AddShares(s *v1alpha1.PlacementReviewStatus, o *Object) {
 			t.Replicas = new(shares[t.Name])
 		}
 	}
+}
+
+// TooFewReplicas is the reason of the condition skerry.dev/Scheduled of a workload that has fewer replicas than its
+// Placement has targets to divide them among.
+const TooFewReplicas = "TooFewReplicas"
+
+// shortOfReplicas says which targets of a workload have none of its replicas, as there are too few; empty while it
+// moves, where it is to have none at all, and of targets of weight 0.
+func (o *Object) shortOfReplicas() string {
+	d := o.Division()
+	if d == nil || len(d.Was) > 0 || !o.Present || o.Leaving || o.Work == nil || o.Work.Replicas <= 0 {
+		return ""
+	}
+	shares := d.Shares(o.Work.Replicas)
+	var without []string
+	for _, w := range d.Is {
+		if w.Weight > 0 && shares[w.Target] == 0 && o.On.Has(w.Target) {
+			without = append(without, w.Target)
+		}
+	}
+	if len(without) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("spec.replicas is %d, and its Placement divides them among %d targets: none runs on %s; raise "+
+		"spec.replicas, or set spec.targets.count of the Placement", o.Work.Replicas, len(shares)+len(without),
+		placement.Some(without))
 }
 
 // portion is what a group asks of each of its targets, of what a member requests. Before it is decided

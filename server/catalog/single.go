@@ -120,12 +120,15 @@ func (c *Catalog) singleText(o *Object) string {
 	)
 }
 
-// NotesPlace has people told where a StatefulSet is kept, that the volume of a workload is elsewhere, or what does not
-// go along with an object, when that is news. The lock must be held.
+// NotesPlace has people told where a StatefulSet is kept, that the volume of a workload is elsewhere, that it has no
+// replica for each of its targets, or what does not go along with an object, when that is news. The lock must be held.
 func (c *Catalog) NotesPlace(o *Object) {
 	n := PlaceNote{Reason: OneTarget, Text: c.singleText(o)}
 	if n.Text == "" {
 		n = PlaceNote{Reason: VolumeElsewhere, Text: o.volumesApart(c)}
+	}
+	if n.Text == "" {
+		n = PlaceNote{Reason: TooFewReplicas, Text: o.shortOfReplicas()}
 	}
 	if n.Text == "" {
 		n = PlaceNote{Reason: SelectsElsewhere, Text: c.staying(o)}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -45,6 +46,39 @@ func TestAPolicyThatContradictsItsSpace(t *testing.T) {
 			c.reportIfHas("b", web)
 			return c.has("b", web) && !c.has("a", web)
 		})
+	})
+}
+
+// Of a workload with fewer replicas than targets the first ones have one each. It says which have none, until it
+// has more or fewer targets; not when it is to have none at all, nor of targets of weight 0.
+func TestFewerReplicasThanTargets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.divided(1, nil, "a", "b")
+		c.namespace("app", nil)
+		web := c.replicas("web", 1)
+		c.shared(web, `{"a":1}`, "a", "b")
+		says := func(want string) {
+			t.Helper()
+			c.eventually("it says "+want, func() bool {
+				s := c.saidScheduled(web)
+				return want == "" && s.Status || want != "" && !s.Status && s.Reason == catalog.TooFewReplicas &&
+					strings.Contains(s.Message, want)
+			})
+		}
+		says("spec.replicas is 1, and its Placement divides them among 2 targets: none runs on b; raise spec.replicas")
+		c.restart()
+		says("none runs on b")
+		c.replicas("web", 2)
+		says("")
+		c.replicas("web", 1)
+		says("none runs on b")
+		c.replicas("web", 0)
+		says("")
+		c.replicas("web", 1)
+		says("none runs on b")
+		c.divided(2, map[string]any{"weights": []any{map[string]any{"names": []any{"b"}, "weight": 0}}}, "a", "b")
+		says("")
 	})
 }
 
