@@ -89,8 +89,8 @@ func quiet(c placement.Condition) bool {
 const (
 	nothingSelected = "NothingSelected"
 	selectsNothing  = "spec.objects selects no object of the space yet " +
-		"that nothing before this Placement decides about: compare its resources, namespaces, names and labels with what there is; skerry explain placement KIND/NAME " +
-		"says who decides about an object"
+		"that nothing before this Placement decides about: compare its resources, namespaces, " +
+		"names and labels with what there is; skerry explain placement KIND/NAME says who decides about an object"
 	sayWhere = "nothing says where to: set the label " + v1alpha1.LabelTarget +
 		", make a Placement, or let the admin set defaultTargets of the Space"
 )
