@@ -245,7 +245,8 @@ func (w Wish) Affects(world World, before, now Target) bool {
 		return false
 	}
 	if a.answer != b.answer || a.filter != b.filter ||
-		w.Failback > 0 && w.Constraints.score(&before) != w.Constraints.score(&now) {
+		w.Failback > 0 && (w.Constraints.score(&before) != w.Constraints.score(&now) ||
+			w.Constraints.group(&before) != w.Constraints.group(&now)) {
 		return true
 	}
 	if w.Constraints != nil {

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// failback is how something returns to a target that its preferences weigh more than one that it is
-// on. One target is exchanged at a time.
+// failback is how something returns to a target of an earlier group than one that it is on, or of the same group
+// and one that its preferences weigh more. One target is exchanged at a time.
 type failback struct {
 	leaves, to string
 	// apart are better targets that have not been back for long enough; they are not chosen for this.
@@ -33,16 +33,18 @@ func (w *Wish) failback(world World, current, chosen []string, leaves map[string
 		case leaves[c.target.Name] != "":
 		case !contains(chosen, c.target.Name):
 			others = append(others, c)
-		case worst == nil || c.score < worst.score:
+		case worst == nil || worst.preferred(c):
 			worst = c
 		}
 	}
 	if worst == nil {
 		return out
 	}
-	slices.SortStableFunc(others, func(a, b *candidate) int { return cmp.Compare(b.score, a.score) })
+	slices.SortStableFunc(others, func(a, b *candidate) int {
+		return cmp.Or(cmp.Compare(a.group, b.group), cmp.Compare(b.score, a.score))
+	})
 	for _, c := range others {
-		name, fits := c.target.Name, c.score > worst.score && full[c.target.Name] == (Shortage{})
+		name, fits := c.target.Name, c.preferred(worst) && full[c.target.Name] == (Shortage{})
 		if !fits || !c.target.Connected || c.target.Empty || leaves[name] != "" {
 			continue
 		}
@@ -55,6 +57,11 @@ func (w *Wish) failback(world World, current, chosen []string, leaves map[string
 		}
 	}
 	return out
+}
+
+// preferred reports whether a target is of an earlier group than another one, or weighs more in the same.
+func (c *candidate) preferred(to *candidate) bool {
+	return c.group < to.group || c.group == to.group && c.score > to.score
 }
 
 // goBack is the choice with one target exchanged for a better one, if there is one and every other

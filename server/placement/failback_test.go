@@ -118,3 +118,58 @@ func TestFailbackSeesLabels(t *testing.T) {
 		t.Error("a score alone changes something")
 	}
 }
+
+// An earlier group comes before every preference: nothing leaves it for a target that is only preferred, and what is
+// in a later one goes back to it.
+func TestFailbackInGroups(t *testing.T) {
+	for name, c := range map[string]struct {
+		current, want string
+		back          map[string]time.Duration
+		change        map[string]func(*Target)
+	}{
+		"stays in the first group":            {current: "d", want: "d"},
+		"back to the first group":             {current: "b", want: "d"},
+		"over two groups":                     {current: "a", want: "d"},
+		"to the second group meanwhile":       {current: "a", want: "b", back: map[string]time.Duration{"d": time.Minute}},
+		"the first group is away":             {current: "c", want: "b", change: map[string]func(*Target){"d": cordoned}},
+		"by preference within a group":        {current: "e", want: "d"},
+		"the last group has one that is best": {current: "b", want: "b", change: map[string]func(*Target){"d": cordoned, "e": cordoned}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			wish, world := backWorld("a b c d e", c.back, c.change)
+			for _, names := range []string{"d e", "b"} {
+				in, err := labels.Parse("name in (" + strings.ReplaceAll(names, " ", ",") + ")")
+				if err != nil {
+					t.Fatal(err)
+				}
+				wish.Constraints.groups = append(wish.Constraints.groups, in)
+			}
+			if c.change["d"] != nil {
+				cordoned(&world.Targets[4])
+			}
+			if c.back["d"] != 0 {
+				world.Targets[4].BackSince = noon.Add(-time.Minute)
+			}
+			if v := Vacate(wish, world, []string{c.current}, Terms{}, noon); strings.Join(v.Targets, " ") != c.want {
+				t.Errorf("chosen %v, want %s: %+v", v.Targets, c.want, v)
+			}
+		})
+	}
+}
+
+// A target that comes into an earlier group, without any preference, wakes what may go back to it.
+func TestFailbackSeesGroups(t *testing.T) {
+	wish, world := backWorld("a b", nil, nil)
+	wish.Constraints.preferences = nil
+	own, err := labels.Parse("own")
+	if err != nil {
+		t.Fatal(err)
+	}
+	wish.Constraints.groups = []labels.Selector{own}
+	before := world.Targets[0]
+	now := before
+	now.Labels = labels.Set{"name": "a", "own": ""}
+	if !wish.Affects(World{Targets: world.Targets}, before, now) {
+		t.Error("nobody is woken")
+	}
+}

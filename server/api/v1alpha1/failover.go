@@ -17,8 +17,9 @@ type FailoverPolicy struct {
 	Mode FailoverMode `json:"mode,omitempty"`
 	// FailbackAfter moves the objects back to a target that targets.preferences weigh more than one
 	// that they are on, once it has been connected for so long and takes something new. They leave
-	// one target at a time. It needs targets.count, and preferences by selector alone. Null: nothing
-	// moves back by itself.
+	// one target at a time. With targets.groups a target of an earlier group comes before all of later
+	// ones, whatever these weigh. It needs targets.count, and groups, or preferences by selector
+	// alone. Null: nothing moves back by itself.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`

@@ -44,7 +44,7 @@ type Placement struct {
 // +kubebuilder:validation:XValidation:rule="!(has(self.move) && has(self.move.type) && self.move.type == 'BreakBeforeMake' && has(self.sync) && has(self.sync.whenPlacementDeleted) && self.sync.whenPlacementDeleted == 'Orphan')",message="move.type BreakBeforeMake needs sync.whenPlacementDeleted Clean: with Orphan the old copy would go on running beside the new one"
 // +kubebuilder:validation:XValidation:rule="!(has(self.targets.replicas) && self.targets.replicas == 'Divided' && has(self.sync) && has(self.sync.retainFields) && '/spec/replicas' in self.sync.retainFields)",message="targets.replicas Divided sets how many replicas each target has: remove /spec/replicas from sync.retainFields, or duplicate the replicas"
 // +kubebuilder:validation:XValidation:rule="!(has(self.spaceSelector) && has(self.rollout) && (has(self.rollout.approved) || has(self.rollout.undo) || (has(self.rollout.approval) && self.rollout.approval == 'Groups')))",message="a Placement of root has releases of its own in each space: remove rollout.approval, approved and undo, and use paused, or a Placement of the space"
-// +kubebuilder:validation:XValidation:rule="!(has(self.failover) && has(self.failover.failbackAfter)) || (has(self.targets.count) && self.targets.count > 0 && has(self.targets.preferences) && self.targets.preferences.all(p, has(p.selector)))",message="failover.failbackAfter needs targets.count, and targets.preferences by selector alone: what is free changes too often to move for it"
+// +kubebuilder:validation:XValidation:rule="!(has(self.failover) && has(self.failover.failbackAfter)) || (has(self.targets.count) && self.targets.count > 0 && (has(self.targets.preferences) ? self.targets.preferences.all(p, has(p.selector)) : has(self.targets.groups)))",message="failover.failbackAfter needs targets.count, and targets.groups or targets.preferences by selector alone: what is free changes too often to move for it"
 type PlacementSpec struct {
 	// Priority decides when several Placements select one object: the higher wins; of equals the
 	// older wins and the other has the condition Conflict.
@@ -155,7 +155,7 @@ type TargetClause struct {
 	// Groups select targets, too, and say in which order they are taken where count limits them: those of
 	// the first group that have a session and room, then those of the next. The first group that matches a
 	// target is its own; what names and selectors alone select comes last. What is placed does not move to
-	// an earlier group; when count is lowered, what is in the last group goes first.
+	// an earlier group, but by failover.failbackAfter; when count is lowered, what is in the last group goes first.
 	// +optional
 	// +kubebuilder:validation:MaxItems=16
 	Groups []TargetGroup `json:"groups,omitempty"`
