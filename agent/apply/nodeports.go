@@ -96,7 +96,7 @@ func wantedPorts(a *Applier) map[store.Key]nodePorts {
 	})
 	out := map[store.Key]nodePorts{}
 	for _, k := range keys {
-		if t := a.desiredService(k); t != nil {
+		if t := desiredService(a, k); t != nil {
 			out[k] = nodePortsOf(t.head.Spec)
 		}
 	}
@@ -104,7 +104,7 @@ func wantedPorts(a *Applier) map[store.Key]nodePorts {
 }
 
 // desiredService is a Service that the target has, as it is to be there; nil when it is to go.
-func (a *Applier) desiredService(k store.Key) *task {
+func desiredService(a *Applier, k store.Key) *task {
 	e, found, err := a.Desired.Get(k)
 	r, known := a.Inventory.Get(k)
 	if err != nil || !found || e.Tombstone || !known {
@@ -146,7 +146,7 @@ func inRing(
 				continue
 			}
 			seen[k] = true
-			if other := a.desiredService(k); other != nil {
+			if other := desiredService(a, k); other != nil {
 				next = append(next, other)
 			}
 		}
