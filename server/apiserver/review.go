@@ -93,12 +93,34 @@ func (s *reviews) answer(w http.ResponseWriter, r *http.Request, space string) (
 	}
 	review.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "PlacementReview"}
 	review.Status = *status
+	s.cover(r, &review.Status, review.Spec.Object)
 	for _, list := range []*[]v1alpha1.ReviewedCompanion{&review.Status.GoesAlong, &review.Status.StaysBehind} {
 		*list = slices.DeleteFunc(*list, func(c v1alpha1.ReviewedCompanion) bool {
 			return s.mayGet(r, v1alpha1.PlacementReviewSpec{Object: &c.Object}) != nil
 		})
 	}
 	return review, nil
+}
+
+// cover removes what the answer about an object says of others that the same policy decides about, where the
+// user may not get that policy, and the names of other Placements that the user may not get.
+func (s *reviews) cover(r *http.Request, status *v1alpha1.PlacementReviewStatus, o *v1alpha1.ReviewedObject) {
+	by := &status.DecidedBy
+	by.Over = slices.DeleteFunc(by.Over, func(name string) bool {
+		return s.mayGet(r, v1alpha1.PlacementReviewSpec{Placement: name}) != nil
+	})
+	of := v1alpha1.PlacementReviewSpec{Placement: by.Name}
+	switch {
+	case o == nil || status.WaitsFor == "" || by.Kind == "ObjectLabel":
+		return
+	case by.Kind != "Placement" && o.Namespace == "":
+		return
+	case by.Kind != "Placement":
+		of = v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{Resource: "namespaces", Name: o.Namespace}}
+	}
+	if s.mayGet(r, of) != nil {
+		status.WaitsFor = "all that moves with it"
+	}
 }
 
 // mayGet refuses who may not get what the review is about.

@@ -16,7 +16,10 @@ import (
 	"skerry.dev/skerry/server/apiserver/request"
 )
 
-type fakeReviewer struct{ asked []string }
+type fakeReviewer struct {
+	asked []string
+	by    v1alpha1.ReviewedPolicy
+}
 
 func (f *fakeReviewer) Review(
 	_ context.Context, space string, q v1alpha1.PlacementReviewSpec,
@@ -26,7 +29,7 @@ func (f *fakeReviewer) Review(
 		return v1alpha1.ReviewedCompanion{Object: v1alpha1.ReviewedObject{
 			APIGroup: group, Resource: resource, Namespace: "app", Name: name}}
 	}
-	return &v1alpha1.PlacementReviewStatus{Decision: []string{"a"},
+	return &v1alpha1.PlacementReviewStatus{Decision: []string{"a"}, DecidedBy: f.by, WaitsFor: "secrets/of-others",
 		GoesAlong:   []v1alpha1.ReviewedCompanion{of("", "secrets", "cert"), of("apps", "deployments", "web")},
 		StaysBehind: []v1alpha1.ReviewedCompanion{of("", "services", "web")}}, nil
 }
@@ -77,6 +80,48 @@ func TestReviewsAreCreatedOnlyByWhoMayGetTheObject(t *testing.T) {
 		if along := answer.Status.GoesAlong; c.want == http.StatusCreated &&
 			(len(along) != 1 || along[0].Object.Name != "web" || len(answer.Status.StaysBehind) != 0) {
 			t.Errorf("%s: it tells of what may not be got: %s", name, w.Body)
+		}
+	}
+}
+
+func TestAReviewTellsNothingOfOthersThatMoveAlong(t *testing.T) {
+	on := func(kind, name string) v1alpha1.ReviewedPolicy {
+		return v1alpha1.ReviewedPolicy{Kind: kind, Name: name, Over: []string{"p", "q"}}
+	}
+	for _, c := range []struct {
+		by    v1alpha1.ReviewedPolicy
+		may   string // besides the Deployment
+		tells bool
+		over  int
+	}{
+		{by: on("Placement", "p")},
+		{by: on("Placement", "p"), may: "placements/p", tells: true, over: 1},
+		{by: on("NamespaceLabel", "a")},
+		{by: on("NamespaceLabel", "a"), may: "namespaces/app", tells: true},
+		{by: on("DefaultTargets", ""), may: "placements/q", over: 1},
+		{by: on("ObjectLabel", "a"), tells: true},
+	} {
+		may := func(_ context.Context, a authorizer.Attributes) (authorizer.Decision, string, error) {
+			if a.GetResource() == "deployments" || a.GetResource()+"/"+a.GetName() == c.may {
+				return authorizer.DecisionAllow, "", nil
+			}
+			return authorizer.DecisionNoOpinion, "no right", nil
+		}
+		r := httptest.NewRequest("POST", "/apis/skerry.dev/v1alpha1/placementreviews", strings.NewReader(
+			`{"apiVersion":"skerry.dev/v1alpha1","kind":"PlacementReview","spec":{"object":`+
+				`{"apiGroup":"apps","resource":"deployments","namespace":"app","name":"web"}}}`))
+		ctx := apirequest.WithUser(request.WithSpace(r.Context(), "shop"), &user.DefaultInfo{Name: "bob"})
+		r = r.WithContext(apirequest.WithRequestInfo(ctx, &apirequest.RequestInfo{IsResourceRequest: true,
+			APIGroup: "skerry.dev", APIVersion: "v1alpha1", Resource: "placementreviews"}))
+		w := httptest.NewRecorder()
+		(&reviews{&fakeReviewer{by: c.by}, authorizer.AuthorizerFunc(may)}).ServeHTTP(w, r)
+		var answer v1alpha1.PlacementReview
+		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusCreated {
+			t.Fatalf("%+v: %d %v", c, w.Code, err)
+		}
+		if tells := strings.Contains(answer.Status.WaitsFor, "of-others"); tells != c.tells ||
+			answer.Status.WaitsFor == "" || len(answer.Status.DecidedBy.Over) != c.over {
+			t.Errorf("%+v: %s", c, w.Body)
 		}
 	}
 }

@@ -74,7 +74,8 @@ type PlacementReviewStatus struct {
 	Reason string `json:"reason,omitempty"`
 	// +optional
 	Message string `json:"message,omitempty"`
-	// WaitsFor is what the move that is under way waits for.
+	// WaitsFor is what the move that is under way waits for. Who may not get the Placement, or else the
+	// Namespace, that moves is not told which other objects these are.
 	// +optional
 	WaitsFor string `json:"waitsFor,omitempty"`
 	// Targets are the verdicts on the SyncTargets that the space may use: those in use first, then

@@ -111,3 +111,16 @@ func TestBootstrapRolesHaveNamesOfTheirOwn(t *testing.T) {
 		t.Error("who may view may not see what Pods use")
 	}
 }
+
+// A role in one namespace gives no right without a namespace: what every member may ask is of system:basic-user.
+func TestEveryMemberMayAskWhereWhatHeMayGetIs(t *testing.T) {
+	b, err := NewBootstrap()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.ContainsFunc(b.Roles["system:basic-user"].Rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Equal(r.Resources, []string{"placementreviews"}) && slices.Equal(r.Verbs, []string{"create"})
+	}) {
+		t.Error("a user of one namespace may not create a PlacementReview")
+	}
+}

@@ -18,7 +18,8 @@ type Bootstrap struct {
 }
 
 // NewBootstrap returns the well-known roles and bindings. Rights on Placements are part of view and
-// edit, the right to ask where something is placed is part of view.
+// edit. Every member of a space may create PlacementReviews, as SelfSubjectAccessReviews: the answer is
+// given to those only who may get the object.
 func NewBootstrap() (*Bootstrap, error) {
 	b := &Bootstrap{Roles: map[string]*rbacv1.ClusterRole{}}
 	all := bootstrappolicy.ClusterRoles()
@@ -29,7 +30,6 @@ func NewBootstrap() (*Bootstrap, error) {
 	b.grant("view", "skerry.dev", "placements", readVerbs)
 	b.grant("edit", "skerry.dev", "placements", writeVerbs)
 	b.grant("view", "skerry.dev", "bindings", readVerbs)
-	b.grant("view", "skerry.dev", "placementreviews", []string{"create"})
 	b.grant("view", "skerry.dev", "customizers", readVerbs)
 	b.grant("edit", "skerry.dev", "customizers", writeVerbs)
 	b.grant("view", "skerry.dev", "statuscollectors", readVerbs)
@@ -38,6 +38,9 @@ func NewBootstrap() (*Bootstrap, error) {
 	b.grant("view", "skerry.dev", "upsyncs", readVerbs)
 	b.grant("view", "multicluster.x-k8s.io", "clusterprofiles", readVerbs)
 	b.grant("view", "multicluster.x-k8s.io", "placementdecisions", readVerbs)
+	basic := b.Roles["system:basic-user"]
+	basic.Rules = append(basic.Rules, rbacv1.PolicyRule{
+		APIGroups: []string{"skerry.dev"}, Resources: []string{"placementreviews"}, Verbs: []string{"create"}})
 	reader := metricsReader()
 	b.Roles[reader.Name] = reader
 	sums, err := Aggregate(b.Roles)
