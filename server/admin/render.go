@@ -54,6 +54,8 @@ type RenderOptions struct {
 type rendering struct {
 	object variant.Object
 	set    *variant.Set
+	// asksProperties is true where a Customizer of the space looks at properties of sites.
+	asksProperties bool
 	asked
 	on     []string                  // its targets by name, where the object says them
 	api    dynamic.ResourceInterface // of its kind, in its space and namespace
@@ -77,7 +79,7 @@ func Render(ctx context.Context, o RenderOptions) error {
 	}
 	values := variant.Values{Name: o.Target}
 	if o.Target != "" {
-		if values, err = c.valuesOf(ctx, o); err != nil {
+		if values, err = c.valuesOf(ctx, o, r); err != nil {
 			return err
 		}
 	}
@@ -167,24 +169,6 @@ func overlaid(have, more map[string]string) map[string]string {
 	return have
 }
 
-// valuesOf reads the values of a SyncTarget. Only who may read it in root can; others say them.
-func (c *center) valuesOf(ctx context.Context, o RenderOptions) (variant.Values, error) {
-	st, err := c.root.Resource(syncTargets).Get(ctx, o.Target, metav1.GetOptions{})
-	switch {
-	case err == nil:
-		return customize.Values(st.Object), nil
-	case apierrors.IsNotFound(err) && len(o.Labels)+len(o.Properties) == 0:
-		return variant.Values{}, fmt.Errorf("there is no site %q; see them with: skerry target list", o.Target)
-	case apierrors.IsForbidden(err) || apierrors.IsNotFound(err) && len(o.Labels)+len(o.Properties) > 0:
-		if len(o.Labels)+len(o.Properties) > 0 {
-			return variant.Values{Name: o.Target}, nil
-		}
-		return variant.Values{}, fmt.Errorf("read SyncTarget %s: %w; "+
-			"say its labels and properties with --label and --property", o.Target, err)
-	}
-	return variant.Values{}, fmt.Errorf("read SyncTarget %s: %w", o.Target, err)
-}
-
 // rendering reads an object and the Customizers of its space.
 func (c *center) rendering(ctx context.Context, o *RenderOptions) (*rendering, error) {
 	config := rest.CopyConfig(c.config)
@@ -241,7 +225,7 @@ func (c *center) rendering(ctx context.Context, o *RenderOptions) (*rendering, e
 	if out.asked, err = reviewed(ctx, client, k); err != nil {
 		return nil, err
 	}
-	out.set, err = customizersOf(ctx, client)
+	err = out.readCustomizers(ctx, o.Space)
 	return out, err
 }
 
@@ -277,25 +261,30 @@ func labelsOfNamespace(ctx context.Context, client dynamic.Interface, name strin
 	return ns.GetLabels(), nil
 }
 
-func customizersOf(ctx context.Context, client dynamic.Interface) (*variant.Set, error) {
-	list, err := client.Resource(v1alpha1.GroupVersion.WithResource(store.RulesResource)).
+// readCustomizers reads the Customizers of the space.
+func (r *rendering) readCustomizers(ctx context.Context, space string) error {
+	list, err := r.client.Resource(v1alpha1.GroupVersion.WithResource(store.RulesResource)).
 		List(ctx, metav1.ListOptions{})
-	if err != nil {
-		return nil, fmt.Errorf("list Customizers: %w", err)
+	if apierrors.IsForbidden(err) {
+		return fmt.Errorf("list Customizers: %w; "+noMoreSaid, err, space)
+	} else if err != nil {
+		return fmt.Errorf("list Customizers: %w", err)
 	}
 	var all []*variant.Customizer
 	for _, item := range list.Items {
 		body, err := json.Marshal(item.Object)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		read, problems := variant.Parse(body)
 		if len(problems) > 0 {
-			return nil, fmt.Errorf("understand Customizer %s: %w", item.GetName(), problems[0])
+			return fmt.Errorf("understand Customizer %s: %w", item.GetName(), problems[0])
 		}
+		r.asksProperties = r.asksProperties || asksProperties(item.Object)
 		all = append(all, read)
 	}
-	return variant.NewSet(all...), nil
+	r.set = variant.NewSet(all...)
+	return nil
 }
 
 func printChanges(out io.Writer, changes []variant.Change) error {

@@ -15,7 +15,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
-	"skerry.dev/skerry/server/customize"
 )
 
 // errNotChecked is returned when the center does not say whether a variant is valid.
@@ -72,41 +71,40 @@ func targetsOf(obj *unstructured.Unstructured) []string {
 // renderAll prints a line for each target of an object: all that there are, where the object only
 // counts its own.
 func (c *center) renderAll(ctx context.Context, o RenderOptions, r *rendering) error {
-	targets, err := c.listAll(ctx, syncTargets, selection{})
+	sites, err := c.renderedSites(ctx, o, r)
 	if err != nil {
 		return err
 	}
 	w := tabwriter.NewWriter(o.Out, 0, 8, 3, ' ', 0)
 	fmt.Fprintln(w, "TARGET\tCUSTOMIZERS\tCHANGES\tMESSAGE")
 	wrong, checked := 0, map[string]error{} // by variant: many targets have the same
-	for i := range targets.Items {
-		t := &targets.Items[i]
-		if r.on != nil && !slices.Contains(r.on, t.GetName()) {
+	for _, t := range sites {
+		if r.on != nil && !slices.Contains(r.on, t.Name) {
 			continue
 		}
-		if relay, _, _ := unstructured.NestedBool(t.Object, "status", "relay"); relay {
-			fmt.Fprintf(w, "%s\t-\t-\ta relay: its own targets render it\n", t.GetName())
+		if t.relay {
+			fmt.Fprintf(w, "%s\t-\t-\ta relay: its own targets render it\n", t.Name)
 			continue
 		}
-		base, err := r.at(t.GetName())
+		base, err := r.at(t.Name)
 		if err != nil {
 			return err
 		}
-		out, err := r.set.Explain(base, customize.Values(t.Object))
+		out, err := r.set.Explain(base, t.Values)
 		if variant := string(out.Body); err == nil && len(out.By) > 0 {
 			if _, known := checked[variant]; !known {
 				checked[variant] = r.check(ctx, out.Body)
 			}
 			err = checked[variant]
 		}
-		message := r.later(t.GetName())
+		message := r.later(t.Name)
 		if err != nil {
 			message = err.Error()
 		}
 		if err != nil && !errors.Is(err, errNotChecked) {
 			wrong++
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", t.GetName(), cmp.Or(strings.Join(out.By, ","), "-"), len(out.Changes), message)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%s\n", t.Name, cmp.Or(strings.Join(out.By, ","), "-"), len(out.Changes), message)
 	}
 	if err := w.Flush(); err != nil || wrong == 0 {
 		return err
