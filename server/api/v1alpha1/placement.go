@@ -25,6 +25,7 @@ import (
 // +kubebuilder:printcolumn:name="Stale",type=integer,JSONPath=`.status.targets.stale`
 // +kubebuilder:printcolumn:name="Failed",type=integer,JSONPath=`.status.targets.failed`
 // +kubebuilder:printcolumn:name="Worst",type=string,JSONPath=`.status.worst[0].reason`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Scheduled")].reason`
 // +kubebuilder:printcolumn:name="First",type=string,priority=1,JSONPath=`.status.decision[0]`
 // +kubebuilder:printcolumn:name="Scheduled",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Scheduled")].status`
 // +kubebuilder:printcolumn:name="Synced",type=string,priority=1,JSONPath=`.status.conditions[?(@.type=="Synced")].status`
