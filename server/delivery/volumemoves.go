@@ -78,9 +78,16 @@ func (v *volumeMove) staysFor(target string, q question) bool {
 }
 
 // wayOut says what to do where volumes keep a record where it is.
-func (v *volumeMove) wayOut() string {
-	if v.why != "" {
-		return "what it holds cannot be copied: " + v.why
+func (l *look) wayOut() string {
+	const cannot = "what it holds cannot be copied: "
+	switch {
+	case l.moves.why != "":
+		return cannot + l.moves.why
+	case l.moves.wished && l.facts.Suspended:
+		return cannot + "the Placement is suspended (spec.suspend)"
+	case l.moves.wished:
+		return cannot + fmt.Sprintf("that is done in a move from one target to one other, and this is on %d and wanted on %d",
+			len(l.record.Places), len(l.facts.Wanted))
 	}
 	return "to have what it holds copied set the annotation skerry.dev/volumes=Move of the Namespace, or " +
 		"spec.move.volumes of the Placement that decides"
@@ -90,6 +97,10 @@ func (v *volumeMove) wayOut() string {
 // held.
 func (m *volumeMoves) ask(l *look) {
 	v, f := &l.moves, &l.facts
+	if v.wished && m.volumes == nil {
+		v.why = "this center has no image to do that with: its admin names one with --mover-image"
+		return
+	}
 	if !v.wished || f.Suspended || f.Wish != binding.Somewhere || len(f.Wanted) != 1 || len(l.record.Places) != 1 ||
 		l.of.Cohort != 0 {
 		return
@@ -105,9 +116,6 @@ func (m *volumeMoves) ask(l *look) {
 	})
 	switch {
 	case len(has) == 0, len(l.begun[v.from]) > 0:
-		return
-	case m.volumes == nil:
-		v.why = "this center has no image to do that with: its admin names one with --mover-image"
 		return
 	}
 	move := &volumes.Move{Space: l.space, Unit: l.of.Unit, From: l.names[v.from], To: l.names[v.to]}

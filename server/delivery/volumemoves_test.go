@@ -341,3 +341,33 @@ func TestAForgedMover(t *testing.T) {
 		}
 	})
 }
+
+// Advice to set what is set already helps nobody.
+func TestTheWayOutIsWhatIsMissing(t *testing.T) {
+	const advice = "set the annotation skerry.dev/volumes=Move"
+	two := []binding.TargetID{1, 2}
+	for _, c := range []struct {
+		name   string
+		l      look
+		images bool
+		want   string
+	}{
+		{name: "not wished", want: advice},
+		{name: "no image", l: look{moves: volumeMove{wished: true}}, want: "--mover-image"},
+		{name: "no image, to two targets", l: look{moves: volumeMove{wished: true},
+			facts: binding.Facts{Wish: binding.Somewhere, Wanted: two}}, want: "--mover-image"},
+		{name: "to two targets", l: look{moves: volumeMove{wished: true},
+			facts: binding.Facts{Wish: binding.Somewhere, Wanted: two}}, images: true, want: "wanted on 2"},
+		{name: "suspended", l: look{moves: volumeMove{wished: true}, facts: binding.Facts{Suspended: true}},
+			images: true, want: "spec.suspend"},
+	} {
+		m := &volumeMoves{}
+		if c.images {
+			m.volumes = &copies{}
+		}
+		m.ask(&c.l)
+		if says := c.l.wayOut(); !strings.Contains(says, c.want) || strings.Contains(says, advice) != (c.want == advice) {
+			t.Errorf("%s: %s", c.name, says)
+		}
+	}
+}

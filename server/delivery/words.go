@@ -281,7 +281,7 @@ func (l *look) held(t binding.TargetID) (placement.Phase, string) {
 	if volumes := l.volumes[t]; len(volumes) > 0 {
 		return placement.VolumeWouldStay, fmt.Sprintf("%s would be left behind on %s; %s, or, to let the rest move, pin it "+
 			"and the workload that uses it with the label skerry.dev/target=%[2]s", three(volumes), l.names[t],
-			l.moves.wayOut())
+			l.wayOut())
 	}
 	return placement.JobRunning, fmt.Sprintf("waits for the end of %s on %s, which has begun there and must run once; "+
 		"to move at once, delete it", three(l.begun[t]), l.names[t])

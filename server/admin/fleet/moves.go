@@ -36,8 +36,8 @@ var stuck = map[string]string{
 	"JobRunning": "it goes on when that has ended; delete it to move at once, or have it " +
 		"begin anew elsewhere: skerry target drain --jobs Restart",
 	"HookFailed": "mend what the hook runs, or take it out of spec.move.beforeLeaving; it is tried again",
-	"VolumeWouldStay": "have the data copied (skerry.dev/volumes=Move on the Namespace, spec.move.volumes in the " +
-		"Placement), move them yourself, or take the wish back",
+	"VolumeWouldStay": "have the data copied: what that lacks is said here, an annotation or what keeps it from being " +
+		"done; or move them yourself, or take the wish back",
 }
 
 // Moves are those that are under way, the longest first, and then those that ended last. One that
