@@ -29,6 +29,10 @@ func TestThePolicyInOneWord(t *testing.T) {
 		{args: []string{"--policy", "trusted", "--allow-kinds", "storageclasses.storage.k8s.io", "--allow-external-ips=false"},
 			want: []string{`kinds: ["storageclasses.storage.k8s.io"]`, "externalIPs: false", "volumeNames: true"}, lack: []string{`"*"],"`}},
 		{args: []string{"--policy", "trusted", "--allow-webhooks", ""}, want: []string{"webhooks: []", `controllers: ["*"]`}},
+		{args: []string{"--policy", "trusted", "--allow-logs", "false"},
+			want: []string{`logs: ["false"] # not by the word`, "kinds: [\"*\"]\n"}},
+		{args: []string{"-o", "json", "--allow-tokens"}, want: []string{`"policy":"baseline"`, `"exec":["true"]`, `"kinds":[]`,
+			`"tokens":true`, `"externalIPs":false`, `"podSecurity":["baseline"]`, `"overridden":["tokens"]`}},
 		{args: []string{"--policy", "open"}, fails: "restricted, baseline, trusted"},
 		{args: []string{"--output", "table"}, fails: "use yaml or json"},
 	} {
