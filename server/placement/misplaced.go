@@ -39,6 +39,17 @@ func misplaced(k store.Key, obj map[string]any) string {
 		add("annotation %s: %.80q means nothing; write %s, or leave it out", v1alpha1.AnnotationReplicas, fmt.Sprint(r),
 			v1alpha1.ReplicasDuplicated)
 	}
+	if w := labels[v1alpha1.LabelInert]; w != nil && w != "true" && w != "false" && mayBeInert(k.Group, k.Resource) {
+		add("label %s: %.80q means nothing; write \"true\", or leave it out", v1alpha1.LabelInert, fmt.Sprint(w))
+	}
+	if w := notes[v1alpha1.AnnotationShared]; w != nil && w != "true" && w != "false" {
+		add("annotation %s: %.80q means nothing; write \"true\", or leave it out", v1alpha1.AnnotationShared, fmt.Sprint(w))
+	}
+	if notes[v1alpha1.AnnotationEvict] != nil && labels[v1alpha1.LabelTarget] == nil &&
+		k.Class() != store.ClassNamespace && k.Group != v1alpha1.GroupVersion.Group {
+		add("annotation %s means nothing here: write it on the Namespace or the Placement that decides",
+			v1alpha1.AnnotationEvict)
+	}
 	word := notes[v1alpha1.AnnotationVolumes]
 	switch {
 	case word == nil:

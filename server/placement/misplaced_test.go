@@ -12,6 +12,8 @@ func TestMisplacedWordsAreToldOf(t *testing.T) {
 	type m = map[string]any
 	namespace := store.Key{Space: "shop", Resource: "namespaces", Name: "web"}
 	deployment := store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "web", Name: "hello"}
+	role := store.Key{Space: "shop", Group: "rbac.authorization.k8s.io", Resource: "roles", Namespace: "web", Name: "r"}
+	definition := store.Key{Space: "shop", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "x.y"}
 	service := store.Key{Space: "shop", Resource: "services", Namespace: "web", Name: "hello"}
 	for _, c := range []struct {
 		name          string
@@ -33,6 +35,12 @@ func TestMisplacedWordsAreToldOf(t *testing.T) {
 			`leave it out; annotation skerry.dev/reach: "space" means nothing`},
 		{"replicas", deployment, nil, m{v1alpha1.AnnotationReplicas: "Duplicated"}, ""},
 		{"replicas, wrong", deployment, nil, m{v1alpha1.AnnotationReplicas: "duplicated"}, "write Duplicated"},
+		{"inert", role, m{v1alpha1.LabelInert: "yes"}, nil, `skerry.dev/inert: "yes" means nothing; write "true"`},
+		{"not inert", role, m{v1alpha1.LabelInert: "false"}, nil, ""},
+		{"shared", definition, nil, m{v1alpha1.AnnotationShared: "True"}, `write "true"`},
+		{"evict", namespace, nil, m{v1alpha1.AnnotationEvict: "paris"}, ""},
+		{"evict of an object", deployment, m{v1alpha1.LabelTarget: "paris"}, m{v1alpha1.AnnotationEvict: "rome"}, ""},
+		{"evict of what decides nothing", deployment, nil, m{v1alpha1.AnnotationEvict: "rome"}, "on the Namespace or the"},
 		{"volumes of a Deployment", deployment, nil, m{v1alpha1.AnnotationVolumes: "Move"}, "on the Namespace"},
 		{"what a parent sent", deployment, nil, m{v1alpha1.AnnotationVolumes: "Move", v1alpha1.AnnotationOrigin: "shop/"}, ""},
 		{"others' names", deployment, m{"app": "x"}, m{"example.com/target": "paris"}, ""},

@@ -2,6 +2,7 @@ package admission
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -14,10 +15,11 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
 	"skerry.dev/skerry/server/apiserver/request"
+	"skerry.dev/skerry/server/placement"
 )
 
-// NoSuchTarget is the admission plugin that warns of a label or a Placement with the name of a target that
-// its space does not have, or with labels that none has. It is no error: the target may come later.
+// NoSuchTarget is the admission plugin that warns of a label, a Placement or the annotation skerry.dev/evict with
+// the name of a target that its space does not have, or with labels that none has. It is no error: the target may come later.
 type NoSuchTarget struct {
 	// Unknown says which of some names a space has no target by, and which of some selectors select none;
 	// empty where all lead somewhere. Nil says nothing.
@@ -35,6 +37,7 @@ func (p NoSuchTarget) Validate(ctx context.Context, a admission.Attributes, _ ad
 	if p.Unknown == nil || obj == nil || request.FromCenter(ctx) || a.GetSubresource() != "" {
 		return nil
 	}
+	p.evicted(ctx, obj, metadata.Of(a.GetOldObject()))
 	names, selectors := wishedTargets(a, a.GetObject())
 	was, selected := wishedTargets(a, a.GetOldObject())
 	if len(names)+len(selectors) == 0 || slices.Equal(names, was) && sameSelectors(selectors, selected) {
@@ -44,6 +47,23 @@ func (p NoSuchTarget) Validate(ctx context.Context, a admission.Attributes, _ ad
 		warning.AddWarning(ctx, "", text)
 	}
 	return nil
+}
+
+// evicted warns of targets that the object is to leave and that there are not.
+func (p NoSuchTarget) evicted(ctx context.Context, obj, old metav1.Object) {
+	word, was := obj.GetAnnotations()[v1alpha1.AnnotationEvict], ""
+	if old != nil {
+		was = old.GetAnnotations()[v1alpha1.AnnotationEvict]
+	}
+	if word == was {
+		return
+	}
+	for _, name := range placement.Split(word) {
+		if text := p.Unknown(request.Space(ctx), []string{name}, nil); text != "" {
+			warning.AddWarning(ctx, "", fmt.Sprintf("metadata.annotations[%s]: nothing leaves %.80q: %s",
+				v1alpha1.AnnotationEvict, name, text))
+		}
+	}
 }
 
 // wishedTargets are the targets that an object wishes by name and by labels. The object may be nil.

@@ -74,3 +74,35 @@ func TestANameWithoutATargetIsWarnedOf(t *testing.T) {
 		}
 	}
 }
+
+func TestATargetThatIsToBeLeftAndIsNotIsWarnedOf(t *testing.T) {
+	object := func(word string) runtime.Object {
+		return &unstructured.Unstructured{Object: map[string]any{"metadata": map[string]any{"name": "x",
+			"annotations": map[string]any{v1alpha1.AnnotationEvict: word}}}}
+	}
+	plugin := NoSuchTarget{Unknown: func(space string, names []string, _ []labels.Selector) string {
+		if slices.Contains(names, "rome") {
+			return ""
+		}
+		return "no " + strings.Join(names, " ") + "; there is rome"
+	}}
+	for _, c := range []struct {
+		now, old runtime.Object
+		want     int
+	}{
+		{object("nosuch"), nil, 1},
+		{object("rome,nosuch"), object("rome"), 1},
+		{object("nosuch"), object("nosuch"), 0},
+		{object("rome"), nil, 0},
+		{object("a,b"), nil, 2},
+	} {
+		var said warned
+		ctx := warning.WithWarningRecorder(request.WithSpace(t.Context(), "shop"), &said)
+		a := admission.NewAttributesRecord(c.now, c.old, schema.GroupVersionKind{}, "", "x",
+			schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}, "", admission.Update, nil, false, nil)
+		if err := plugin.Validate(ctx, a, nil); err != nil || len(said) != c.want ||
+			c.want > 0 && !strings.Contains(said[0], "there is rome") {
+			t.Errorf("%v: %v %v", c.now, said, err)
+		}
+	}
+}
