@@ -22,6 +22,10 @@ const (
 // targetUnknown is why a site is refused that has a certificate of this center and no SyncTarget.
 const targetUnknown = "TargetUnknown"
 
+// joinAgain says what to do where a site may come back with a new token.
+const joinAgain = "What runs here goes on, and nothing is deleted. To join again, at the center: skerry token create; " +
+	"then start the agent here once with --token-file"
+
 // member refuses everybody but the holder of the key that is recorded for the target, with a
 // *tunnel.Refused. It is asked when a session begins, at each renewal, and when the SyncTarget
 // changes.
@@ -33,7 +37,8 @@ func (d *Server) member(id tunnel.Identity) error {
 	case !ok:
 		return &tunnel.Refused{Reason: targetUnknown, RetryAfter: retryStranger,
 			Message: fmt.Sprintf(
-				"this center has no SyncTarget %q: it was removed; join again with a new token",
+				"this center has no SyncTarget %q: it was removed there, or the center was restored from a backup that is "+
+					"older than the join. "+joinAgain,
 				id.Target,
 			)}
 	case isRevoked(known.object, id.Key):
@@ -47,7 +52,8 @@ func (d *Server) member(id tunnel.Identity) error {
 	case known.key != id.Key:
 		return &tunnel.Refused{Reason: "KeyReplaced", RetryAfter: retryStranger,
 			Message: fmt.Sprintf(
-				"the name of SyncTarget %q was released, or another site has joined under it since; join again with a new token",
+				"this center knows SyncTarget %q by another key: the name was released, another site has joined under it, or "+
+					"the center was restored from a backup that is older than the join. "+joinAgain,
 				id.Target,
 			)}
 	default:

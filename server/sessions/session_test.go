@@ -3,6 +3,7 @@ package sessions
 import (
 	"crypto/x509"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -29,6 +30,9 @@ func TestOnlyTheRecordedKeyIsAdmitted(t *testing.T) {
 		l := c.connect(s)
 		if err := got(t, l.ended, "a refusal"); !errors.As(err, &refused) || refused.Reason != reason {
 			t.Errorf("%s: ended with %v", reason, err)
+		} else if !strings.Contains(refused.Message, "restored from a backup") ||
+			!strings.Contains(refused.Message, "skerry token create") {
+			t.Errorf("%s does not say that the center may have been restored, and what to do: %s", reason, refused.Message)
 		}
 		if !l.desired.Position().Incarnation.IsZero() {
 			t.Errorf("%s: got data", reason)

@@ -92,8 +92,9 @@ var (
 		Means: "The center has revoked this site's certificate.",
 		Fix:   "to let it back, at the center: skerry target release NAME; skerry token create; then join again with it"}
 	unknownSite = doctor.Fault{Name: "site-unknown",
-		Means: "The center has no site of this name and key: it was removed, or joined anew from elsewhere.",
-		Fix:   "to join again, make a token at the center (skerry token create) and name its file with token-file:"}
+		Means: "The center has no site of this name and key: it was removed, joined anew from elsewhere, or the " +
+			"center was restored from a backup that is older than the join.",
+		Fix: "to join again, make a token at the center (skerry token create) and name its file with token-file:"}
 
 	certificateExpired = doctor.Fault{Name: "certificate-expired",
 		Means: "The site's certificate has expired: its agent has not been connected for long.",
