@@ -30,6 +30,12 @@ var (
 	targetDown = doctor.Fault{Name: "target-unreachable",
 		Means: "The workload cluster's API does not answer.",
 		Fix:   "see whether the cluster's API server runs, and listens where the kubeconfig says"}
+	targetOverloaded = doctor.Fault{Name: "target-overloaded",
+		Means: "The workload cluster's API refuses requests because it has too many (429).",
+		Fix:   "see what else asks so much of the cluster's API server"}
+	targetFailing = doctor.Fault{Name: "target-failing",
+		Means: "The workload cluster's API answers with errors of its own (500 to 599).",
+		Fix:   "look at the log of the cluster's API server and at its etcd"}
 	targetCertificate = doctor.Fault{Name: "target-certificate",
 		Means: "The certificate of the workload cluster's API is not the one that the kubeconfig expects.",
 		Fix:   "give the agent a fresh kubeconfig of the cluster"}

@@ -130,6 +130,13 @@ func TestTarget(t *testing.T) {
 	alone(t, cfg, "target.api", "target-unauthorized")
 	api.Instead(&targettest.Refusal{Code: http.StatusOK, Message: "<html>It works!</html>"})
 	alone(t, cfg, "target.api", "target-not-kubernetes")
+	for code, fault := range map[int]string{http.StatusTooManyRequests: "target-overloaded",
+		http.StatusInternalServerError: "target-failing", http.StatusServiceUnavailable: "target-failing"} {
+		api.Instead(&targettest.Refusal{Code: code, Reason: "X", Message: "leader changed"})
+		if f := alone(t, cfg, "target.api", fault); !strings.Contains(f.Why, "leader changed") {
+			t.Errorf("%d: %+v", code, f)
+		}
+	}
 	api.Instead(nil)
 	api.Down(true)
 	alone(t, cfg, "target.api", "target-unreachable")

@@ -14,8 +14,8 @@ import (
 func (s *site) targetChecks() []doctor.Check {
 	return []doctor.Check{
 		{Name: "target.api", What: "the workload cluster's API answers", Run: s.reach,
-			Faults: []doctor.Fault{kubeconfigUnusable, targetDown, targetCertificate, targetNotKubernetes,
-				targetUnauthorized}},
+			Faults: []doctor.Fault{kubeconfigUnusable, targetDown, targetOverloaded, targetFailing, targetCertificate,
+				targetNotKubernetes, targetUnauthorized}},
 		{Name: "target.cluster", What: "the workload cluster is this site's", Needs: []string{"target.api"},
 			Faults: []doctor.Fault{targetIsCenter, targetOther}, Run: s.sameCluster},
 		{Name: "target.version", What: "the workload cluster is recent enough", Needs: []string{"target.cluster"},
@@ -61,6 +61,10 @@ func (s *site) reach(ctx context.Context) []doctor.Finding {
 		return one(targetUnauthorized.Fails("%s", why))
 	case "CertificateInvalid":
 		return one(targetCertificate.Fails("%s", why))
+	case "Overloaded":
+		return one(targetOverloaded.Fails("%s", why))
+	case "InternalError":
+		return one(targetFailing.Fails("%s", why))
 	case "NotKubernetes":
 		return one(targetNotKubernetes.Fails("%s", why))
 	default:
