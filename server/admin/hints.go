@@ -17,9 +17,9 @@ func hinted(err error) error {
 	do := ""
 	switch {
 	case apierrors.IsUnauthorized(err):
-		do = "root does not know these credentials, or they have ended. A kubeconfig of a space " +
-			"is good for that space alone: use admin.kubeconfig of the center's data directory, " +
-			"or ask its admin for a new one"
+		do = "these credentials are not known there: they have ended or were revoked, or are of a space, whose " +
+			"kubeconfig is good for that space alone. For the center use admin.kubeconfig of its data directory, or ask " +
+			"its admin; for a space ask its admin for a new one (skerry space kubeconfig SPACE --user NAME)"
 	case apierrors.IsForbidden(err) && strings.Contains(err.Error(), "cannot "): // by RBAC
 		do = "this needs more rights: use admin.kubeconfig of the center's data directory, or " +
 			"ask its admin; for a space ask one of its cluster-admins"

@@ -141,7 +141,7 @@ func TestStatusViews(t *testing.T) {
 	if _, err := command(t, http.NotFound, "status"); !strings.Contains(text(err), "is no Skerry center") {
 		t.Errorf("of something else: %v", err)
 	}
-	for code, want := range map[int]string{401: "root does not know these credentials",
+	for code, want := range map[int]string{401: "they have ended or were revoked",
 		403: "for a space ask one of its cluster-admins", 429: "try again in a moment", 503: "journalctl -u skerry-center"} {
 		_, err := command(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", "application/json")
