@@ -36,7 +36,8 @@ func TestMessagesOfLogins(t *testing.T) {
 			"--client-id ID",
 		"login --issuer https://x --client-id y --issuer-ca nosuch": "read --issuer-ca: open nosuch: " +
 			"no such file or directory",
-		"login --issuer https://127.0.0.1:1 --client-id y": "ask https://127.0.0.1:1 how to log in: connection refused",
+		"login --issuer https://127.0.0.1:1 --client-id y": "ask https://127.0.0.1:1 how to log in: connection refused; is --issuer " +
+			"right, and does this machine reach it? See: curl https://127.0.0.1:1/.well-known/openid-configuration",
 	} {
 		words := append(append([]string{"skerry"}, strings.Fields(line)...), "--kubeconfig", kubeconfig)
 		app := &cli.App{Name: "skerry", Writer: io.Discard, ExitErrHandler: func(*cli.Context, error) {},

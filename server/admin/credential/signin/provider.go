@@ -1,6 +1,7 @@
 package signin
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -56,7 +57,7 @@ func (p Provider) open(ctx context.Context) (*conversation, error) {
 	found, err := oidc.NewProvider(ctx, p.Issuer)
 	if err != nil {
 		c.close()
-		return nil, fmt.Errorf("ask %s how to log in: %w%s", p.Issuer, reason(err), p.todo(err))
+		return nil, fmt.Errorf("ask %s how to log in: %w%s", p.Issuer, reason(err), cmp.Or(p.todo(err), p.reach()))
 	}
 	var more struct {
 		Device string `json:"device_authorization_endpoint"`
@@ -126,4 +127,10 @@ func (p Provider) todo(err error) string {
 		return fmt.Sprintf("; at the provider allow the client these scopes: openid %s", strings.Join(p.Scopes, " "))
 	}
 	return ""
+}
+
+// reach says what to look at where the provider does not answer as one.
+func (p Provider) reach() string {
+	return "; is --issuer right, and does this machine reach it? See: curl " +
+		strings.TrimSuffix(p.Issuer, "/") + "/.well-known/openid-configuration"
 }
