@@ -79,7 +79,7 @@ func Render(ctx context.Context, o RenderOptions) error {
 	}
 	values := variant.Values{Name: o.Target}
 	if o.Target != "" {
-		if values, err = c.valuesOf(ctx, o, r); err != nil {
+		if values, err = r.valuesOf(ctx, c, o); err != nil {
 			return err
 		}
 	}

@@ -71,7 +71,7 @@ func targetsOf(obj *unstructured.Unstructured) []string {
 // renderAll prints a line for each target of an object: all that there are, where the object only
 // counts its own.
 func (c *center) renderAll(ctx context.Context, o RenderOptions, r *rendering) error {
-	sites, err := c.renderedSites(ctx, o, r)
+	sites, err := r.sites(ctx, c, o)
 	if err != nil {
 		return err
 	}

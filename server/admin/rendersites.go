@@ -40,7 +40,7 @@ func unknownToRoot(err error) bool {
 
 // valuesOf reads the values of a site: from its SyncTarget, or for a user of a space, who may not read that, from its
 // ClusterProfile, which has its labels alone.
-func (c *center) valuesOf(ctx context.Context, o RenderOptions, r *rendering) (variant.Values, error) {
+func (r *rendering) valuesOf(ctx context.Context, c *center, o RenderOptions) (variant.Values, error) {
 	given := len(o.Labels)+len(o.Properties) > 0
 	st, err := c.root.Resource(syncTargets).Get(ctx, o.Target, metav1.GetOptions{})
 	switch {
@@ -71,8 +71,8 @@ func (c *center) valuesOf(ctx context.Context, o RenderOptions, r *rendering) (v
 	return variant.Values{}, fmt.Errorf("read the ClusterProfile of %s: %w", o.Target, err)
 }
 
-// renderedSites are all sites that an object may be rendered for, as valuesOf reads one.
-func (c *center) renderedSites(ctx context.Context, o RenderOptions, r *rendering) ([]renderedSite, error) {
+// sites are all sites that an object may be rendered for, as valuesOf reads one.
+func (r *rendering) sites(ctx context.Context, c *center, o RenderOptions) ([]renderedSite, error) {
 	var out []renderedSite
 	targets, err := c.listAll(ctx, syncTargets, selection{})
 	switch {

@@ -62,7 +62,7 @@ func TestAUserOfASpaceRendersByWhatHeMayRead(t *testing.T) {
 	} {
 		center, r := ofUser(t, c.code, c.text)
 		var says bytes.Buffer
-		v, err := center.valuesOf(t.Context(), RenderOptions{Space: "shop", Target: "paris", Labels: c.labels, Err: &says}, r)
+		v, err := r.valuesOf(t.Context(), center, RenderOptions{Space: "shop", Target: "paris", Labels: c.labels, Err: &says})
 		if c.wants == "" && (err != nil || v.Name != "paris" || c.code == 200 && v.Labels["region"] != "west") {
 			t.Errorf("%s: %+v %v", c.name, v, err)
 		}
@@ -74,12 +74,12 @@ func TestAUserOfASpaceRendersByWhatHeMayRead(t *testing.T) {
 		}
 	}
 	center, r := ofUser(t, 200, twoProfiles)
-	sites, err := center.renderedSites(t.Context(), RenderOptions{Space: "shop", Err: &bytes.Buffer{}}, r)
+	sites, err := r.sites(t.Context(), center, RenderOptions{Space: "shop", Err: &bytes.Buffer{}})
 	if err != nil || len(sites) != 2 || len(sites[0].Labels) != 1 || sites[0].relay || !sites[1].relay {
 		t.Errorf("all sites: %+v %v", sites, err)
 	}
 	center, r = ofUser(t, 403, forbidden)
-	if _, err := center.renderedSites(t.Context(), RenderOptions{Space: "shop"}, r); err == nil ||
+	if _, err := r.sites(t.Context(), center, RenderOptions{Space: "shop"}); err == nil ||
 		!strings.Contains(err.Error(), "role view") {
 		t.Errorf("all sites, without the right: %v", err)
 	}

@@ -23,8 +23,8 @@ const (
 const targetUnknown = "TargetUnknown"
 
 // joinAgain says what to do where a site may come back with a new token.
-const joinAgain = "What runs here goes on, and nothing is deleted. To join again, at the center: skerry token create; " +
-	"then start the agent here once with --token-file"
+const joinAgain = "What runs here goes on, and nothing is deleted. To join again, at the center: " +
+	"skerry token create; then start the agent here once with --token-file"
 
 // member refuses everybody but the holder of the key that is recorded for the target, with a
 // *tunnel.Refused. It is asked when a session begins, at each renewal, and when the SyncTarget

@@ -18,8 +18,9 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// NoSuchTarget is the admission plugin that warns of a label, a Placement or the annotation skerry.dev/evict with
-// the name of a target that its space does not have, or with labels that none has. It is no error: the target may come later.
+// NoSuchTarget is the admission plugin that warns of a label, a Placement or the annotation skerry.dev/evict
+// with the name of a target that its space does not have, or with labels that none has. It is no error: the
+// target may come later.
 type NoSuchTarget struct {
 	// Unknown says which of some names a space has no target by, and which of some selectors select none;
 	// empty where all lead somewhere. Nil says nothing.
