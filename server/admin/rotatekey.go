@@ -81,7 +81,8 @@ func RotateEncryptionKey(ctx context.Context, o RotateKeyOptions) error {
 				_, err := fmt.Fprintf(
 					o.Out,
 					"%s values were encrypted anew; these keys encrypt now: %s\nBack the center up again: "+
-						"older backups need the old key.\n",
+						"older backups need the keys of before.\nA key file of your own (--encryption-key-file) is not changed: "+
+						"put a new key into its first line, and start the center again, before this.\n",
 					data[v1alpha1.EncryptionRewrittenKey],
 					data[v1alpha1.EncryptionKeysKey],
 				)

@@ -316,6 +316,10 @@ func (w World) NoSuchTarget(names []string, selectors []labels.Selector) string 
 		if text != "" {
 			text += "; "
 		}
+		if s.Empty() {
+			text += "this space may use no SyncTarget yet; have a site join, or have the center's admin offer one"
+			continue
+		}
 		text += fmt.Sprintf("no SyncTarget has the labels %q; correct them, or have the center's admin label one", s)
 	}
 	for _, t := range w.Targets {

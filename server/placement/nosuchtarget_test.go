@@ -52,6 +52,9 @@ func TestNoTargetIsSelected(t *testing.T) {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
+	if got := (World{}).NoSuchTarget(nil, []labels.Selector{labels.Everything()}); !strings.Contains(got, "have a site join") {
+		t.Errorf("without any: %q", got)
+	}
 	if got := world.NoSuchTarget([]string{"oslo"}, []labels.Selector{labels.Everything()}); got != "" {
 		t.Errorf("%q", got)
 	}

@@ -63,7 +63,7 @@ func (a Config) AddTo(g *genericapiserver.Config) error {
 	if a.LogPath != "-" {
 		file := &lumberjack.Logger{Filename: a.LogPath, MaxSize: a.MaxSize, MaxBackups: a.MaxBackups, MaxAge: a.MaxAge}
 		if _, err := file.Write(nil); err != nil {
-			return fmt.Errorf("audit log: %w", err)
+			return fmt.Errorf("--audit-log-path: %w; name a file in a directory that the center may write to, or none", err)
 		}
 		out = file
 	}

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -83,5 +84,12 @@ func BenchmarkAuditLine(b *testing.B) {
 	for b.Loop() {
 		g.AuditPolicyRuleEvaluator.EvaluatePolicyRule(a)
 		g.AuditBackend.ProcessEvents(e)
+	}
+}
+
+func TestALogThatCannotBeWrittenHasANextStep(t *testing.T) {
+	err := Config{LogPath: "/proc/nosuch/audit.log", MaxSize: 1}.AddTo(&genericapiserver.Config{})
+	if err == nil || !strings.Contains(err.Error(), "--audit-log-path: ") || !strings.Contains(err.Error(), "name a file in") {
+		t.Error(err)
 	}
 }

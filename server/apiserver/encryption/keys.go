@@ -50,7 +50,8 @@ func (k key) prefix() string { return localPrefix + k.id() + ":" }
 func readKeys(path string) (keys []key, err error) {
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, fmt.Errorf("read the encryption key: %w", err)
+		return nil, fmt.Errorf("read the encryption key: %w; put the key file of this center there; for a new center make "+
+			"one: openssl rand -base64 32 >%s", err, path)
 	}
 	for line := range strings.Lines(string(data)) {
 		line = strings.TrimSpace(line)
