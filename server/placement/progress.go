@@ -65,6 +65,10 @@ func (p Progress) Arrived(d Demand) string {
 		return p.Refused.Reason + ": " + p.Refused.Message
 	case p.Applied != d.Hash:
 		return "not applied yet"
+	case !p.Ready && !d.Broken && d.Replicas == 0:
+		return "not available yet"
+	case !p.Ready && !d.Broken && p.Available >= d.Replicas:
+		return fmt.Sprintf("its update is not available yet; what it had before is (%d of %d)", p.Available, d.Replicas)
 	case !p.Ready && !d.Broken || p.Available < d.Replicas && !p.Varied:
 		return fmt.Sprintf("not available yet (%d of %d)", p.Available, d.Replicas)
 	}

@@ -45,3 +45,20 @@ func TestWhatHasAnAddress(t *testing.T) {
 		}
 	}
 }
+
+func TestWhatIsNotAvailableIsSaidAsItIs(t *testing.T) {
+	for _, c := range []struct {
+		p    Progress
+		d    Demand
+		want string
+	}{
+		{Progress{Available: 1}, Demand{Replicas: 3}, "not available yet (1 of 3)"},
+		{Progress{Available: 1}, Demand{Replicas: 1}, "its update is not available yet; what it had before is (1 of 1)"},
+		{Progress{}, Demand{}, "not available yet"},
+		{Progress{Ready: true, Available: 1}, Demand{Replicas: 1}, ""},
+	} {
+		if got := c.p.Arrived(c.d); got != c.want {
+			t.Errorf("%+v: %q, want %q", c, got, c.want)
+		}
+	}
+}
