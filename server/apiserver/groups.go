@@ -68,7 +68,6 @@ var (
 		{Group: "storage.k8s.io", Version: "v1", Resource: "volumeattachments"},
 		{Group: "storage.k8s.io", Version: "v1", Resource: "csinodes"},
 		{Group: "storage.k8s.io", Version: "v1", Resource: "csistoragecapacities"},
-		{Group: "resource.k8s.io", Version: "v1", Resource: "resourceslices"},
 		{Group: "resource.k8s.io", Version: "v1", Resource: "devicetaintrules"},
 		{Group: "certificates.k8s.io", Version: "v1", Resource: "clustertrustbundles"},
 		{Group: "certificates.k8s.io", Version: "v1", Resource: "podcertificaterequests"},
