@@ -22,7 +22,6 @@ import (
 	networkingrest "k8s.io/kubernetes/pkg/registry/networking/rest"
 	noderest "k8s.io/kubernetes/pkg/registry/node/rest"
 	policyrest "k8s.io/kubernetes/pkg/registry/policy/rest"
-	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 	storagerest "k8s.io/kubernetes/pkg/registry/storage/rest"
 
 	"skerry.dev/skerry/server/apiserver/authn"
@@ -116,7 +115,7 @@ func providers(
 		noderest.RESTStorageProvider{},
 		policyrest.RESTStorageProvider{},
 		&rbacGroup{authz: authz, roles: p.roles, born: p.lifecycle.Born},
-		schedulingrest.RESTStorageProvider{},
+		schedulingGroup{born: p.lifecycle.Born},
 		storagerest.RESTStorageProvider{},
 		registrationGroup{authz},
 		apiServiceGroup{},

@@ -70,6 +70,14 @@ func (s *Storage) in(ctx context.Context, name string) Object {
 	return out
 }
 
+// ShortNames implements rest.ShortNamesProvider.
+func (s *Storage) ShortNames() []string {
+	if short, ok := s.Stored.(rest.ShortNamesProvider); ok {
+		return short.ShortNames()
+	}
+	return nil
+}
+
 // Get implements rest.Getter.
 func (s *Storage) Get(ctx context.Context, name string, o *metav1.GetOptions) (runtime.Object, error) {
 	obj, err := s.Stored.Get(ctx, name, o)
