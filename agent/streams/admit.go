@@ -72,18 +72,23 @@ func (s *Site) caller(r *exchange.Request) (*peer, error) {
 	return &peer{there, is.NamespaceLabels, is.Labels, is.Address}, nil
 }
 
-// namesOf are the names that a TCP port has in the containers of a Pod.
+// namesOf are the names that a TCP port has in the containers of a Pod, which are also those of its sidecars.
 func namesOf(live *target.Object, port int) (names []string) {
-	var spec struct {
-		Containers []struct {
-			Ports []struct {
-				Name, Protocol string
-				ContainerPort  int
-			}
+	type container struct {
+		RestartPolicy string
+		Ports         []struct {
+			Name, Protocol string
+			ContainerPort  int
 		}
 	}
+	var spec struct{ Containers, InitContainers []container }
 	if json.Unmarshal(live.Spec, &spec) != nil {
 		return nil
+	}
+	for _, c := range spec.InitContainers {
+		if c.RestartPolicy == "Always" {
+			spec.Containers = append(spec.Containers, c)
+		}
 	}
 	for _, c := range spec.Containers {
 		for _, p := range c.Ports {
