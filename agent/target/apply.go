@@ -70,6 +70,9 @@ func (c *Client) ApplyCompared(
 	query := url.Values{"fieldManager": {FieldManager}, "force": {strconv.FormatBool(!on.Yield)}}
 	var raw json.RawMessage
 	code, err := c.call(ctx, http.MethodPatch, r.Path(namespace, name), query, applyType, body, &raw)
+	if refusesRepeated(err) {
+		raw, code, err = c.writeRepeated(ctx, r, namespace, name, query, body, err)
+	}
 	o = &Object{}
 	if err == nil {
 		if err = json.Unmarshal(raw, o); err != nil {
@@ -113,7 +116,14 @@ func (c *Client) WouldAnswer(
 	query := url.Values{"fieldManager": {FieldManager}, "force": {"true"}, "dryRun": {"All"}}
 	var raw json.RawMessage
 	_, err = c.call(ctx, http.MethodPatch, r.Path(namespace, name), query, applyType, body, &raw)
-	return raw, err
+	if !refusesRepeated(err) {
+		return raw, err
+	}
+	would, _, err := c.wouldRepeated(ctx, r.Path(namespace, name), query, body, err)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(would)
 }
 
 // withMetadata sets fields of metadata, and the label of the site if it is known. Neither uid nor

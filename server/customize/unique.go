@@ -10,7 +10,7 @@ import (
 
 // Kubernetes takes Pods that name a variable, a port, an alias of a host or a Secret for images twice. A
 // target takes objects by server-side apply, which refuses such lists. So they are sent without what says
-// nothing more: the containers get the same. What cannot be said otherwise is left, and the target says so.
+// nothing more: the containers get the same. What cannot be said otherwise is left: agents write it otherwise.
 
 // mostVariables bounds the work for one container. Who has more of them names none twice.
 const mostVariables = 1000
