@@ -7,11 +7,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	resourcev1 "k8s.io/api/resource/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/watch"
-	resourcev1client "k8s.io/client-go/kubernetes/typed/resource/v1"
 )
 
 // devices: a space has the kinds by which workloads ask for devices, and what a site has allocated, also
@@ -58,7 +55,6 @@ func devices(t *testing.T, c *center) {
 		!strings.Contains(err.Error(), "a space gives no admin access to devices") {
 		t.Errorf("admin access: %v", err)
 	}
-	noSlices(t, user.ResourceV1().ResourceSlices())
 	_, err = user.CoreV1().Pods("default").Create(ctx, &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "claims"},
 		Spec: corev1.PodSpec{
 			ResourceClaims: []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &claim.Name}},
@@ -66,25 +62,4 @@ func devices(t *testing.T, c *center) {
 				Resources: corev1.ResourceRequirements{Claims: []corev1.ResourceClaim{{Name: "gpu"}}}}},
 		}}, metav1.CreateOptions{})
 	must(t, err)
-}
-
-// noSlices: who watches the devices of nodes sees none, and is told nothing else; nobody writes them.
-func noSlices(t *testing.T, slices resourcev1client.ResourceSliceInterface) {
-	t.Helper()
-	ctx := t.Context()
-	list, err := slices.List(ctx, metav1.ListOptions{})
-	must(t, err)
-	begin := true
-	w, err := slices.Watch(ctx, metav1.ListOptions{SendInitialEvents: &begin, AllowWatchBookmarks: true,
-		ResourceVersionMatch: metav1.ResourceVersionMatchNotOlderThan})
-	must(t, err)
-	defer w.Stop()
-	if e := <-w.ResultChan(); len(list.Items) > 0 || e.Type != watch.Bookmark {
-		t.Errorf("slices: %v, a watch begins with %v", list.Items, e)
-	}
-	slice := &resourcev1.ResourceSlice{ObjectMeta: metav1.ObjectMeta{Name: "of-a-node"}, Spec: resourcev1.ResourceSliceSpec{
-		Driver: "example.com", Pool: resourcev1.ResourcePool{Name: "one", ResourceSliceCount: 1}}}
-	if _, err = slices.Create(ctx, slice, metav1.CreateOptions{}); !apierrors.IsMethodNotSupported(err) {
-		t.Errorf("a slice is written: %v", err)
-	}
 }

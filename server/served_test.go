@@ -18,11 +18,11 @@ import (
 // has the reasons.
 const leftOut = `v1/bindings v1/componentstatuses v1/nodes/proxy v1/nodes/status
 	v1/pods/binding v1/pods/resize
-	networking.k8s.io/v1/ipaddresses networking.k8s.io/v1/servicecidrs networking.k8s.io/v1/servicecidrs/status
+	networking.k8s.io/v1/servicecidrs/status
 	resource.k8s.io/v1/devicetaintrules resource.k8s.io/v1/devicetaintrules/status
 	certificates.k8s.io/v1/clustertrustbundles certificates.k8s.io/v1/podcertificaterequests certificates.k8s.io/v1/podcertificaterequests/status
 	storagemigration.k8s.io/v1/storageversionmigrations storagemigration.k8s.io/v1/storageversionmigrations/status
-	storage.k8s.io/v1/csinodes storage.k8s.io/v1/csinodes/status storage.k8s.io/v1/csistoragecapacities storage.k8s.io/v1/volumeattachments storage.k8s.io/v1/volumeattachments/status`
+	storage.k8s.io/v1/csinodes/status storage.k8s.io/v1/volumeattachments/status`
 
 // stable: each resource that a cluster serves at a stable version is served, or is left out with a
 // reason.

@@ -58,7 +58,7 @@ func TestCenter(t *testing.T) {
 		{"front", front}, {"documents", documents}, {"namespaces", namespaces}, {"services", services},
 		{"allocated", allocated}, {"devices", devices}, {"mirrored pods", mirroredPods}, {"deleting a space", deletingSpace},
 		{"content types", contentTypes}, {"versions", versions}, {"bookmarks", bookmarks}, {"preferred versions", preferred},
-		{"bookmarks of custom resources", customBookmarks}, {"custom kinds", customKinds}, {"stable kinds", stable},
+		{"bookmarks of custom resources", customBookmarks}, {"custom kinds", customKinds}, {"stable kinds", stable}, {"unwritten kinds", unwritten},
 		{"creator", creator}, {"costly expressions", costlyExpressions}, {"absurd quantities", absurdQuantities},
 		{"held rights", heldRights}, {"imported objects", importedObjects}, {"pruned", pruned}, {"labels", metricLabels},
 	} {

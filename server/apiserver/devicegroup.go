@@ -9,7 +9,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authorization/authorizer"
 	"k8s.io/apiserver/pkg/registry/generic"
-	"k8s.io/apiserver/pkg/registry/rest"
 	genericapiserver "k8s.io/apiserver/pkg/server"
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 	corev1client "k8s.io/client-go/kubernetes/typed/core/v1"
@@ -24,7 +23,7 @@ import (
 
 // deviceGroup is the group resource.k8s.io: what workloads ask of devices. Claims and their templates
 // are placed as volume claims are, and the scheduler of the site allocates. Claims that are made of a
-// template at a site are mirrored. What nodes have is the site's: a space shows no ResourceSlices, and takes none.
+// template at a site are mirrored. What nodes have is the site's: unwritten serves ResourceSlices.
 type deviceGroup struct {
 	authz authorizer.Authorizer
 	sites pods.Sites
@@ -51,27 +50,8 @@ func (g deviceGroup) NewRESTStorage(
 	storages["resourceclaims"] = pods.Devices(claims, g.sites)
 	storages["resourceclaims/status"] = kinds.NewReportedStatus(claims.Store,
 		resourceclaim.NewStatusStrategy(resourceclaim.NewStrategy(noAdminAccess{}, g.authz)))
-	slices, ok := storages["resourceslices"].(readStorage)
-	if !ok {
-		return info, fmt.Errorf("the storage of resourceslices is a %T", storages["resourceslices"])
-	}
-	storages["resourceslices"] = readOnly{slices}
 	return info, nil
 }
-
-// readStorage is what the generic API server uses of a storage to read it.
-type readStorage interface {
-	rest.Storage
-	rest.Getter
-	rest.Lister
-	rest.Watcher
-	rest.Scoper
-	rest.SingularNameProvider
-}
-
-// readOnly hides how a storage is written, so that neither discovery nor the server knows of writes: who watches
-// a kind, as its controllers do, need not care that a space has none of it.
-type readOnly struct{ readStorage }
 
 // noAdminAccess stands for the Namespaces in which upstream looks for the right to use devices that
 // others have. Agents take no such label from a space.

@@ -62,11 +62,6 @@ var (
 		{Group: "resource.k8s.io", Version: "v1"},
 	}
 	unserved = []schema.GroupVersionResource{
-		{Group: "networking.k8s.io", Version: "v1", Resource: "ipaddresses"},
-		{Group: "networking.k8s.io", Version: "v1", Resource: "servicecidrs"},
-		{Group: "storage.k8s.io", Version: "v1", Resource: "volumeattachments"},
-		{Group: "storage.k8s.io", Version: "v1", Resource: "csinodes"},
-		{Group: "storage.k8s.io", Version: "v1", Resource: "csistoragecapacities"},
 		{Group: "resource.k8s.io", Version: "v1", Resource: "devicetaintrules"},
 		{Group: "certificates.k8s.io", Version: "v1", Resource: "clustertrustbundles"},
 		{Group: "certificates.k8s.io", Version: "v1", Resource: "podcertificaterequests"},
@@ -111,17 +106,17 @@ func providers(
 		coordinationrest.RESTStorageProvider{},
 		kinds.Mirroring{Group: discoveryrest.StorageProvider{}},
 		eventsrest.RESTStorageProvider{TTL: p.eventTTL},
-		networkingrest.RESTStorageProvider{},
+		unwritten{networkingrest.RESTStorageProvider{}, []string{"ipaddresses", "servicecidrs"}},
 		noderest.RESTStorageProvider{},
 		policyrest.RESTStorageProvider{},
 		&rbacGroup{authz: authz, roles: p.roles, born: p.lifecycle.Born},
 		schedulingGroup{born: p.lifecycle.Born},
-		storagerest.RESTStorageProvider{},
+		unwritten{storagerest.RESTStorageProvider{}, []string{"csinodes", "csistoragecapacities", "volumeattachments"}},
 		registrationGroup{authz},
 		apiServiceGroup{},
 		certificatesrest.RESTStorageProvider{Authorizer: authz},
 		flowcontrolrest.RESTStorageProvider{},
-		deviceGroup{authz, p.sites},
+		unwritten{deviceGroup{authz, p.sites}, []string{"resourceslices"}},
 		crd.Group{Storages: st},
 	}
 }
