@@ -104,6 +104,7 @@ func roles(t *testing.T, c *center, space string) {
 	if e := <-w.ResultChan(); e.Object.(*rbacv1.ClusterRole).ResourceVersion == "1" {
 		t.Error("the watch does not show the sum that has grown")
 	}
+	sumOfRoles(t, admin.ClusterRoles())
 	must(t, admin.ClusterRoles().Delete(ctx, "operator-view", metav1.DeleteOptions{}))
 	within(t, time.Minute, "a right that is taken away has no effect", func() bool { return !may() })
 

@@ -13,6 +13,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	rbacapply "k8s.io/client-go/applyconfigurations/rbac/v1"
 	rbacclient "k8s.io/client-go/kubernetes/typed/rbac/v1"
 	"k8s.io/client-go/rest"
 
@@ -99,23 +100,33 @@ func (s *AggregatedRoles) sync(ctx context.Context, space string) error {
 			continue
 		}
 		role := roles[name].DeepCopy()
-		role.Rules = sum
-		if stored[name] != nil {
-			_, err = client.ClusterRoles().Update(
-				ctx,
-				role,
-				metav1.UpdateOptions{FieldManager: "clusterrole-aggregation-controller"},
-			)
-		} else {
-			_, err = client.ClusterRoles().Create(
-				ctx,
-				role,
-				metav1.CreateOptions{FieldManager: "clusterrole-aggregation-controller"},
-			)
+		switch {
+		case stored[name] == nil:
+			role.Rules = sum
+			_, err = client.ClusterRoles().Create(ctx, role, metav1.CreateOptions{FieldManager: aggregator})
+		case len(sum) == 0: // an apply takes off only what was applied
+			role.Rules = sum
+			_, err = client.ClusterRoles().Update(ctx, role, metav1.UpdateOptions{FieldManager: aggregator})
+		default:
+			_, err = client.ClusterRoles().Apply(ctx, summed(role, sum),
+				metav1.ApplyOptions{FieldManager: aggregator, Force: true})
 		}
 		if err != nil {
 			return fmt.Errorf("write ClusterRole %s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// aggregator is the field manager of sums, by which clients know them in a cluster, too.
+const aggregator = "clusterrole-aggregation-controller"
+
+// summed is a role as it is applied: the rules alone, in the version that they were summed for.
+func summed(role *rbacv1.ClusterRole, sum []rbacv1.PolicyRule) *rbacapply.ClusterRoleApplyConfiguration {
+	out := rbacapply.ClusterRole(role.Name).WithResourceVersion(role.ResourceVersion)
+	for _, r := range sum {
+		out.WithRules(rbacapply.PolicyRule().WithVerbs(r.Verbs...).WithAPIGroups(r.APIGroups...).WithResources(
+			r.Resources...).WithResourceNames(r.ResourceNames...).WithNonResourceURLs(r.NonResourceURLs...))
+	}
+	return out
 }
