@@ -28,6 +28,22 @@ func TestWhatBelongsToOneClusterMakesNoDifference(t *testing.T) {
 	}
 }
 
+// A Pod whose template has matchLabelKeys selects the Pods of its own template's hash.
+func TestTheHashThatAPodSelectsIsOfOneCluster(t *testing.T) {
+	spread := func(hash string) []object {
+		p := pod("web", "", "10.0.0.1", "Running")
+		p["spec"] = map[string]any{"topologySpreadConstraints": []any{map[string]any{"labelSelector": map[string]any{
+			"matchExpressions": []any{map[string]any{"key": "pod-template-hash", "values": []any{hash}}}}}}}
+		return []object{p}
+	}
+	if _, d := compare(spread("596b984ff9"), spread("74b6994cc5")); len(d) != 0 {
+		t.Errorf("%v", d)
+	}
+	if _, d := compare(spread("596b984ff9"), []object{pod("web", "", "10.0.0.1", "Running")}); len(d) == 0 {
+		t.Error("a Pod that selects nothing")
+	}
+}
+
 func TestDifferencesAreFound(t *testing.T) {
 	one := pod("web", "", "10.0.0.1", "Running")
 	for name, space := range map[string][]object{

@@ -161,7 +161,7 @@ func flattenKey(out map[string]string, at, key string, v any) {
 		return
 	case newer[where] != "" && newer[where] == fmt.Sprint(v):
 		return
-	case volatileKeys[key]:
+	case volatileKeys[key], key == "values" && strings.HasSuffix(at, "matchExpressions[pod-template-hash]"):
 		v = presence(v)
 	case key == "waiting":
 		v = resting(v)
