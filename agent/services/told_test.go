@@ -107,9 +107,10 @@ func TestWhomPoliciesKeepOut(t *testing.T) {
 	s := newSite(t)
 	eventually(t, "the caller is known", s.isKnown)
 	s.up.refuse(exchange.Denied)
-	if conn := s.dial(t, "http"); !isReset(conn) || s.refusedFor(refusedPolicy) == 0 {
-		t.Error("it is served, or not counted")
+	if conn := s.dial(t, "http"); !isReset(conn) {
+		t.Error("it is served")
 	}
+	eventually(t, "it is counted", func() bool { return s.refusedFor(refusedPolicy) > 0 })
 	s.up.refuse(exchange.Moving)
 	waits := s.dial(t, "http")
 	eventually(t, "it waits", func() bool { return s.waiting() == 1 })

@@ -71,7 +71,7 @@ func (c *Client) ApplyCompared(
 	var raw json.RawMessage
 	code, err := c.call(ctx, http.MethodPatch, r.Path(namespace, name), query, applyType, body, &raw)
 	if refusesRepeated(err) {
-		raw, code, err = c.writeRepeated(ctx, r, namespace, name, query, body, err)
+		raw, code, err = (&repeatedApply{c, r, namespace, name, query}).write(ctx, body, err)
 	}
 	o = &Object{}
 	if err == nil {
@@ -119,7 +119,7 @@ func (c *Client) WouldAnswer(
 	if !refusesRepeated(err) {
 		return raw, err
 	}
-	would, _, err := c.wouldRepeated(ctx, r.Path(namespace, name), query, body, err)
+	would, _, err := (&repeatedApply{c, r, namespace, name, query}).would(ctx, body, err)
 	if err != nil {
 		return nil, err
 	}

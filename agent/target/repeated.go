@@ -117,11 +117,21 @@ func mapAt(o map[string]any, path []string) map[string]any {
 	return o
 }
 
-// wouldRepeated is the answer to a dry run of an apply that was refused for what it repeats, with what it repeats.
+// repeatedApply is the apply of an object that was refused for what it repeats.
+type repeatedApply struct {
+	client          *Client
+	resource        Resource
+	namespace, name string
+	query           url.Values
+}
+
+func (a *repeatedApply) path() string { return a.resource.Path(a.namespace, a.name) }
+
+// would is the answer to a dry run of an apply that was refused for what it repeats, with what it repeats.
 // Without anything of that the error is refused.
-func (c *Client) wouldRepeated(
-	ctx context.Context, path string, query url.Values, body []byte, refused error,
-) (would map[string]any, code int, err error) {
+func (a *repeatedApply) would(ctx context.Context, body []byte, refused error) (
+	would map[string]any, code int, err error,
+) {
 	single := map[string]any{}
 	if err := json.Unmarshal(body, &single); err != nil {
 		return nil, 0, fmt.Errorf("decode desired object: %w", err)
@@ -133,61 +143,61 @@ func (c *Client) wouldRepeated(
 	if body, err = json.Marshal(single); err != nil {
 		return nil, 0, fmt.Errorf("encode desired object: %w", err)
 	}
-	query = maps.Clone(query)
+	query := maps.Clone(a.query)
 	query.Set("dryRun", "All")
-	if code, err = c.call(ctx, http.MethodPatch, path, query, applyType, body, &would); err != nil {
+	if code, err = a.client.call(ctx, http.MethodPatch, a.path(), query, applyType, body, &would); err != nil {
 		return nil, code, err
 	}
 	putRepeated(would, lists)
 	return would, code, nil
 }
 
-// writeRepeated writes an object that was refused for what it repeats.
-func (c *Client) writeRepeated(
-	ctx context.Context, r Resource, namespace, name string, query url.Values, body []byte, refused error,
-) (raw json.RawMessage, code int, err error) {
-	path := r.Path(namespace, name)
-	would, code, err := c.wouldRepeated(ctx, path, query, body, refused)
+// write writes the object.
+func (a *repeatedApply) write(ctx context.Context, body []byte, refused error) (
+	raw json.RawMessage, code int, err error,
+) {
+	would, code, err := a.would(ctx, body, refused)
 	if err != nil {
 		return nil, code, err
 	}
 	ours := ourFields(would)
-	by := url.Values{"fieldManager": {FieldManager}}
 	if code == http.StatusCreated {
 		metadata, _ := would["metadata"].(map[string]any)
 		for _, field := range []string{"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields"} {
 			delete(metadata, field)
 		}
 		if body, err = json.Marshal(would); err != nil {
-			return nil, 0, fmt.Errorf("encode %s %s/%s: %w", r, namespace, name, err)
+			return nil, 0, fmt.Errorf("encode %s %s/%s: %w", a.resource, a.namespace, a.name, err)
 		}
-		code, err = c.call(ctx, http.MethodPost, r.Path(namespace, ""), by, jsonType, body, &raw)
+		all := a.resource.Path(a.namespace, "")
+		code, err = a.client.call(ctx, http.MethodPost, all, byAgent(), jsonType, body, &raw)
 		if apierrors.IsAlreadyExists(err) {
-			err = apierrors.NewConflict(schema.GroupResource{Group: r.Group, Resource: r.Plural}, name, err)
+			of := schema.GroupResource{Group: a.resource.Group, Resource: a.resource.Plural}
+			err = apierrors.NewConflict(of, a.name, err)
 		}
 	} else {
-		raw, code, err = c.patchJSON(ctx, path, by, map[string]any{"": would})
+		raw, code, err = a.patch(ctx, map[string]any{"": would})
 	}
 	if err != nil {
 		return nil, code, err
 	}
-	raw, err = c.ownAsApplied(ctx, path, ours, raw)
+	raw, err = a.own(ctx, ours, raw)
 	return raw, code, err
 }
 
-// patchJSON replaces values of an object by their JSON pointers.
-func (c *Client) patchJSON(
-	ctx context.Context, path string, query url.Values, values map[string]any,
-) (raw json.RawMessage, code int, err error) {
+func byAgent() url.Values { return url.Values{"fieldManager": {FieldManager}} }
+
+// patch replaces values of the object by their JSON pointers.
+func (a *repeatedApply) patch(ctx context.Context, values map[string]any) (raw json.RawMessage, code int, err error) {
 	var steps []map[string]any
 	for _, at := range slices.Sorted(maps.Keys(values)) {
 		steps = append(steps, map[string]any{"op": "replace", "path": at, "value": values[at]})
 	}
 	body, err := json.Marshal(steps)
 	if err != nil {
-		return nil, 0, fmt.Errorf("encode a change of %s: %w", path, err)
+		return nil, 0, fmt.Errorf("encode a change of %s: %w", a.path(), err)
 	}
-	code, err = c.call(ctx, http.MethodPatch, path, query, patchType, body, &raw)
+	code, err = a.client.call(ctx, http.MethodPatch, a.path(), byAgent(), patchType, body, &raw)
 	return raw, code, err
 }
 
@@ -197,26 +207,23 @@ const patchType = "application/json-patch+json"
 // ownTries bounds how often controllers at the target may be faster, which write the status of a new object.
 const ownTries = 8
 
-// ownAsApplied has the target record that fields were applied, and not just written, so that the next apply takes
+// own has the target record that fields were applied, and not just written, so that the next apply takes
 // off what it has no more. The content stays as it is.
-func (c *Client) ownAsApplied(
-	ctx context.Context, path string, ours []any, raw json.RawMessage,
-) (json.RawMessage, error) {
-	query := url.Values{"fieldManager": {FieldManager}}
+func (a *repeatedApply) own(ctx context.Context, ours []any, raw json.RawMessage) (json.RawMessage, error) {
 	for try := 0; ; try++ {
 		o := map[string]any{}
 		if err := json.Unmarshal(raw, &o); err != nil {
-			return nil, fmt.Errorf("decode what was written of %s: %w", path, err)
+			return nil, fmt.Errorf("decode what was written of %s: %w", a.path(), err)
 		}
 		metadata, _ := o["metadata"].(map[string]any)
 		all := slices.Concat(othersFields(metadata), ours)
-		next, _, err := c.patchJSON(ctx, path, query, map[string]any{
+		next, _, err := a.patch(ctx, map[string]any{
 			"/metadata/managedFields": all, "/metadata/resourceVersion": metadata["resourceVersion"],
 		})
 		if !apierrors.IsConflict(err) || try == ownTries {
 			return next, err
 		}
-		if _, err = c.call(ctx, http.MethodGet, path, nil, "", nil, &raw); err != nil {
+		if _, err = a.client.call(ctx, http.MethodGet, a.path(), nil, "", nil, &raw); err != nil {
 			return nil, err
 		}
 	}
