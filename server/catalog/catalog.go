@@ -47,6 +47,8 @@ type Catalog struct {
 	Moves    map[Ref]placement.Moving
 	Deciding Ref
 	Passes   map[uint64]PassWords
+	// Stopped are CronJobs that start no more Jobs where they leave, see stops.
+	Stopped map[*Object]struct{}
 	// HookFailures have a lock of their own.
 	HookFailures *HookFailures
 
@@ -93,6 +95,7 @@ func New() *Catalog {
 		Divided:      map[*Rulebook]struct{}{},
 		Moves:        map[Ref]placement.Moving{},
 		Passes:       map[uint64]PassWords{},
+		Stopped:      map[*Object]struct{}{},
 		HookFailures: newHookFailures(),
 		Applied:      make(chan struct{}),
 		Groups:       NewQueue(Ref.Space),

@@ -3,16 +3,15 @@ package catalog
 import (
 	"slices"
 	"strings"
-	"sync"
 )
 
 // A Service governs the Pods of a StatefulSet: each of them has a host name of its own in it. Where the name of the
 // Service leads to other targets, these lead there, too, so whoever has the name alone is told which there are.
 
-// Hosts are the host names of the pods that a Service governs, as placement.Hosts has them, separated by commas. The
+// hosts are the host names of the pods that a Service which reaches its space governs, as placement.Hosts has them, separated by commas. The
 // lock must be held.
-func Hosts(o *Object) string {
-	if o.Ties == nil {
+func hosts(o *Object) string {
+	if !o.Reaches || o.Ties == nil {
 		return ""
 	}
 	var all []string
@@ -23,17 +22,6 @@ func Hosts(o *Object) string {
 	}
 	slices.Sort(all)
 	return strings.Join(all, ",")
-}
-
-// withHosts returns the options of a Service with hosts, the same ones for the same hosts.
-func withHosts(hosted *sync.Map, of *RenderOptions, hosts string) *RenderOptions {
-	if is, known := hosted.Load(hosts); known {
-		return is.(*RenderOptions)
-	}
-	made := *of
-	made.Hosts = hosts
-	is, _ := hosted.LoadOrStore(hosts, &made)
-	return is.(*RenderOptions)
 }
 
 // Shapes are the objects whose versions for targets depend on an object besides its own: the workloads that it scales,

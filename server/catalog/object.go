@@ -55,6 +55,7 @@ type Object struct {
 	Reach      placement.Reach // what it says of its name itself
 	Ends       bool            // it runs once to its end, see placement.Ends
 	Paused     bool            // see placement.Paused
+	OneJob     bool            // see placement.StartsOneAtATime
 	once       bool            // it must not run twice, or of a claim: workloads must not for its sake
 	Stays      bool            // a definition that is on no target, nor are its custom resources
 	Reaches    bool            // its name answers wherever its space runs pods, see Reach
@@ -142,16 +143,16 @@ type RenderOptions struct {
 	variants map[variant]*RenderOptions
 	// whole are the same options with all replicas on each target, where division says otherwise.
 	whole *RenderOptions
-	// hosted are the same options for Services that reach their space, by the hosts that those govern. They are made
-	// when they are asked for.
-	hosted *sync.Map
+	// made are the same options for single objects whose variant has words. They are made when they are asked for.
+	made *sync.Map
 }
 
 // variant is what options say of single objects.
 type variant struct {
 	Api     placement.PodAPI // which API the pods of a workload use
 	Reaches bool             // a Service reaches its space
-	Hosts   string           // the pods that such a Service governs, see Hosts
+	Hosts   string           // the pods that such a Service governs, see hosts
+	Stops   string           // the targets at which a CronJob starts no more Jobs, see stops
 	Started bool             // an autoscaler scales a workload whose replicas are divided
 }
 

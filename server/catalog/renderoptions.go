@@ -1,6 +1,7 @@
 package catalog
 
 import (
+	"cmp"
 	"sync"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -14,7 +15,7 @@ func (m *RenderOptions) Origin(space, uid string) customize.Origin {
 	o := customize.Origin{Space: space, UID: uid}
 	if m != nil {
 		o.Placement, o.Sync, o.PodAPI, o.Reaches = m.placement, m.Sync, m.Api, m.Reaches
-		o.Hosts = m.Hosts
+		o.Hosts, o.Stops = m.Hosts, m.Stops
 		o.Division, o.RunsOnce = m.Division, m.runsOnce
 	}
 	return o
@@ -41,7 +42,7 @@ func newRenderOptions(m RenderOptions) *RenderOptions {
 		m.Division = nil
 		out.whole = newRenderOptions(m)
 	}
-	out.variants, out.hosted = map[variant]*RenderOptions{}, &sync.Map{}
+	out.variants, out.made = map[variant]*RenderOptions{}, &sync.Map{}
 	all := []variant{{Api: placement.SpaceAPI}, {Api: placement.NoAPI}, {Reaches: true}}
 	if m.Division != nil {
 		all = append(all, variant{Started: true}, variant{Api: placement.SpaceAPI, Started: true},
@@ -64,25 +65,38 @@ var unplaced = newRenderOptions(RenderOptions{})
 // pods, or its name. Delivery.mu must be held.
 func (c *Catalog) WantedOptions(o *Object) *RenderOptions {
 	var m *RenderOptions
-	variants, hosted := unplaced.variants, unplaced.hosted
+	all := unplaced
 	if o.Source != nil && o.Source.Kind == OfPlacement {
 		if m = o.Source.Book.Options; m != nil {
 			if m.whole != nil && c.elsewhere(o) {
 				m = m.whole // nobody has a share there
 			}
-			variants, hosted = m.variants, m.hosted
+			all = m
 		}
 	}
 	is := variant{Api: o.podAPI(), Started: m != nil && m.Division != nil && o.autoscaled()}
 	if o.Reaches {
-		if is = (variant{Reaches: true, Hosts: Hosts(o)}); is.Hosts != "" {
-			return withHosts(hosted, variants[variant{Reaches: true}], is.Hosts)
-		}
+		is = variant{Reaches: true}
 	}
-	if variants[is] != nil {
-		return variants[is]
+	if all.variants[is] != nil {
+		m = all.variants[is]
+	}
+	if is.Hosts, is.Stops = hosts(o), c.stops(o); is.Hosts != "" || is.Stops != "" {
+		return all.with(cmp.Or(m, all), is)
 	}
 	return m
+}
+
+// with returns the options of a variant that has words, of those that it has without them: the same ones for the same
+// words.
+func (m *RenderOptions) with(plain *RenderOptions, is variant) *RenderOptions {
+	if known, ok := m.made.Load(is); ok {
+		return known.(*RenderOptions)
+	}
+	made := *plain
+	made.variant = is
+	known, _ := m.made.LoadOrStore(is, &made)
+	return known.(*RenderOptions)
 }
 
 // RerenderIfStale enqueues objects that were rendered with other options than they should be

@@ -42,6 +42,8 @@ type Origin struct {
 	// Hosts are the host names of the Pods that such a Service governs, empty where nothing is known of them here: then
 	// it keeps those that a parent has named.
 	Hosts string
+	// Stops are the targets at which a CronJob starts no more Jobs, separated by commas.
+	Stops string
 }
 
 // Render returns the bytes of an object for its targets. The object is not changed.
@@ -264,6 +266,15 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	}
 	if o.Reaches {
 		annotations[v1alpha1.AnnotationReach] = string(v1alpha1.ReachSpace)
+	}
+	delete(annotations, v1alpha1.AnnotationStops)
+	if o.Stops != "" {
+		at := map[string]bool{}
+		for name := range strings.SplitSeq(o.Stops, ",") {
+			at[name] = true
+		}
+		text, _ := json.Marshal(at) // names can be written
+		annotations[v1alpha1.AnnotationStops] = string(text)
 	}
 	if o.Hosts != "" {
 		annotations[v1alpha1.AnnotationHosts] = o.Hosts

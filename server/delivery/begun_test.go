@@ -9,6 +9,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/variant"
 )
 
 // workloadOf stores an object of the namespace app with a spec.
@@ -234,4 +235,67 @@ func cronOnA(t *testing.T, labels map[string]any) (c *center, web, nightly store
 	c.report("a", web, nil)
 	c.report("a", nightly, nil)
 	return c, web, nightly
+}
+
+// A CronJob whose Jobs run one after the other leaves when the one that runs has ended: none follows it there. Others
+// are not stopped, and neither is one that stays after all.
+func TestACronJobThatLeavesStartsNoMore(t *testing.T) {
+	for name, alone := range map[string]bool{"by itself": true, "with the rest of its namespace": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := shop(t)
+				c.namespace("app", map[string]any{v1alpha1.LabelTarget: "a"})
+				if !alone {
+					web := c.deployment("web", nil, "")
+					c.eventually("the rest is on a", func() bool { return c.has("a", web) })
+					c.report("a", web, nil)
+				}
+				cron := func(name, policy string) store.Key {
+					return c.workloadOf(key("batch", "cronjobs", name), "batch/v1", "CronJob",
+						map[string]any{"concurrencyPolicy": policy, "jobTemplate": map[string]any{}})
+				}
+				load, other := cron("load", "Forbid"), cron("other", "Allow")
+				c.eventually("on a", func() bool { return c.has("a", load) && c.has("a", other) })
+				runs := func(k store.Key, is bool) { c.report("a", k, func(p *placement.Progress) { p.Begun = is }) }
+				runs(load, true)
+				runs(other, false)
+				suspended := func(target string, k store.Key) bool {
+					body, _, err := variant.Share([]byte(c.bodyOf(target, k)), target)
+					if err != nil || strings.Contains(string(body), "skerry.dev/stops") {
+						t.Errorf("it gets %s, %v", body, err)
+					}
+					return strings.Contains(string(body), `"suspend":true`)
+				}
+				if suspended("a", load) {
+					t.Fatal("it is suspended where it stays")
+				}
+				c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+				c.eventually("it starts no more", func() bool { return suspended("a", load) })
+				c.restart()
+				c.eventually("the same after a restart", func() bool { return suspended("a", load) })
+				c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "a"})
+				c.eventually("it stays, and starts them again", func() bool { return c.has("a", load) && !suspended("a", load) })
+				c.label(nsKey("app"), map[string]any{v1alpha1.LabelTarget: "b"})
+				c.eventually("it starts no more again", func() bool { return suspended("a", load) })
+				if c.has("a", other) && suspended("a", other) {
+					t.Error("one that may start beside those that run is stopped, too")
+				}
+				c.report("a", load, func(p *placement.Progress) { p.Begun = false })
+				c.eventually("it is on b", func() bool {
+					if c.has("a", load) && !suspended("a", load) {
+						t.Fatal("it starts more before it has left")
+					}
+					if !c.has("a", load) {
+						c.gone("a", load)
+					}
+					if !c.has("a", other) {
+						c.gone("a", other)
+					}
+					c.reportIfHas("b", other)
+					return c.has("b", load)
+				})
+				c.eventually("and runs there", func() bool { return !suspended("b", load) })
+			})
+		})
+	}
 }

@@ -98,6 +98,16 @@ func (l *look) waitsFor(t binding.TargetID) bool {
 	return len(l.begun[t]) > 0 && !restarts
 }
 
+// ending are the objects of a look that run to an end. The lock must be held.
+func (l *look) ending(c *catalog.Catalog) (out []*catalog.Object) {
+	for _, q := range l.asked {
+		if o := c.Find(q.key); q.ends && o != nil {
+			out = append(out, o)
+		}
+	}
+	return out
+}
+
 // stops reports whether what has begun would be stopped in this step.
 func (l *look) stops() bool {
 	return len(l.restarts) > 0 && !slices.ContainsFunc(l.record.Places, func(p binding.Place) bool { return p.Off })

@@ -191,7 +191,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	s.d.saysOfConditions(o, r.conditions)
 	shaped := o.Shapes()
 	touched := append(s.connect(o, r), d.catalog.Tie(o, r.follows, r.pods, r.runs)...)
-	o.Ends, o.Paused = r.ends, r.paused
+	o.Ends, o.Paused, o.OneJob = r.ends, r.paused, r.oneJob
 	o.Reach = r.reach
 	reach(o, o.Reaching())
 	o.ReadOnce(w.Key, w.Object)

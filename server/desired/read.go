@@ -48,6 +48,7 @@ type reading struct {
 	pods       catalog.LabelText
 	reach      placement.Reach
 	hosts      *placement.Hosts
+	oneJob     bool
 }
 
 // securityNeed is what the Pods of an object need, which is known of one whose spec is as it was.
@@ -72,6 +73,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		finished:   placement.Finished(k, obj),
 		ends:       placement.Ends(k, obj),
 		paused:     placement.Paused(k, obj),
+		oneJob:     placement.StartsOneAtATime(k, obj),
 		excluded:   placement.Excluded(k, obj),
 		stays:      placement.StaysInSpace(k, obj),
 		fromParent: fields.Clone(meta, "annotations", v1alpha1.AnnotationOriginUID) != "",

@@ -18,6 +18,12 @@ func Ends(k store.Key, obj map[string]any) bool {
 	return false
 }
 
+// StartsOneAtATime reports whether an object is a CronJob that starts no Job beside one of its own that runs, as its
+// concurrencyPolicy says.
+func StartsOneAtATime(k store.Key, obj map[string]any) bool {
+	return k.Group == "batch" && k.Resource == "cronjobs" && fields.String(obj, "spec", "concurrencyPolicy") == "Forbid"
+}
+
 // Paused reports whether an object is a Deployment that is paused: it makes no Pods on a target that it
 // comes to.
 func Paused(k store.Key, obj map[string]any) bool {

@@ -23,9 +23,13 @@ const ScalesAnnotation = "skerry.dev/scales"
 // target, by its name.
 const BudgetsAnnotation = "skerry.dev/budgets"
 
+// StopsAnnotation stands on the base of a CronJob that leaves some targets when its Jobs have ended: at which it is
+// suspended.
+const StopsAnnotation = "skerry.dev/stops"
+
 // Share gives a target its share of the replicas of a base, none where the base does not name it; of an autoscaler
 // the replicas that it may have there, one where the base does not name it; of a disruption budget what it keeps
-// there, all of it where the base does not name it. Of several names of the target, the
+// there, all of it where the base does not name it; a CronJob is suspended where the base says so. Of several names of the target, the
 // first that the base has counts: after a rename, bases of before have the old one. It reports false, and returns
 // the base as it is, where the replicas are not divided. The result does not tell the shares of others.
 func Share(base []byte, names ...string) ([]byte, bool, error) {
@@ -43,13 +47,17 @@ func Share(base []byte, names ...string) ([]byte, bool, error) {
 	replicas, divided, err := shareOf[uint32](notes, SharesAnnotation, names)
 	scale, scaled, errScale := shareOf[[2]uint32](notes, ScalesAnnotation, names)
 	budget, budgeted, errBudget := shareOf[map[string]uint32](notes, BudgetsAnnotation, names)
+	stops, stopped, errStops := shareOf[bool](notes, StopsAnnotation, names)
 	switch {
-	case cmp.Or(err, errScale, errBudget) != nil:
-		return base, false, cmp.Or(err, errScale, errBudget)
-	case !divided && !scaled && !budgeted:
+	case cmp.Or(err, errScale, errBudget, errStops) != nil:
+		return base, false, cmp.Or(err, errScale, errBudget, errStops)
+	case !divided && !scaled && !budgeted && !stopped:
 		return base, false, nil
 	case spec == nil:
 		return base, false, errors.New("an annotation divides the replicas of an object without spec")
+	}
+	if stops {
+		spec["suspend"] = true
 	}
 	if divided {
 		spec["replicas"] = json.Number(fmt.Sprint(replicas))
@@ -70,7 +78,7 @@ func Share(base []byte, names ...string) ([]byte, bool, error) {
 
 // mayDivide reports whether one of the annotations may stand on a base.
 func mayDivide(base []byte) bool {
-	for _, annotation := range []string{SharesAnnotation, ScalesAnnotation, BudgetsAnnotation} {
+	for _, annotation := range []string{SharesAnnotation, ScalesAnnotation, BudgetsAnnotation, StopsAnnotation} {
 		if bytes.Contains(base, []byte(annotation)) {
 			return true
 		}

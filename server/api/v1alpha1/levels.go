@@ -42,6 +42,10 @@ const (
 	// of the StatefulSets that it governs, as in "db-{0..2},arbiter-{0..0}".
 	AnnotationHosts = "skerry.dev/hosts"
 
+	// AnnotationStops stands on what targets are sent of a CronJob that leaves some when its Jobs have ended: where it
+	// starts no more of them, as a JSON object of true by the name of the SyncTarget.
+	AnnotationStops = "skerry.dev/stops"
+
 	// AnnotationVolumes on a Namespace is what becomes of the volumes of what is in it when it moves, as
 	// MovePolicy.Volumes says it for what a Placement decides about: VolumesMove or VolumesStay.
 	AnnotationVolumes = "skerry.dev/volumes"
