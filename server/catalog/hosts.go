@@ -8,8 +8,8 @@ import (
 // A Service governs the Pods of a StatefulSet: each of them has a host name of its own in it. Where the name of the
 // Service leads to other targets, these lead there, too, so whoever has the name alone is told which there are.
 
-// hosts are the host names of the pods that a Service which reaches its space governs, as placement.Hosts has them, separated by commas. The
-// lock must be held.
+// hosts are the host names of the pods that a Service which reaches its space governs, as placement.Hosts has them,
+// separated by commas. The lock must be held.
 func hosts(o *Object) string {
 	if !o.Reaches || o.Ties == nil {
 		return ""

@@ -81,7 +81,7 @@ func (c *Catalog) WantedOptions(o *Object) *RenderOptions {
 	if all.variants[is] != nil {
 		m = all.variants[is]
 	}
-	if is.Hosts, is.Stops = hosts(o), c.stops(o); is.Hosts != "" || is.Stops != "" {
+	if is.Hosts, is.Stops = hosts(o), stops(c, o); is.Hosts != "" || is.Stops != "" {
 		return all.with(cmp.Or(m, all), is)
 	}
 	return m

@@ -7,16 +7,17 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// A CronJob leaves a target when none of its Jobs runs there. One that starts the next Job when the last has ended would
-// never leave. So where its Jobs are all that it waits for, it starts no more of them at the target that it leaves. That
-// skips nothing which it would have started while they run: only those that start one at a time are stopped.
+// A CronJob leaves a target when none of its Jobs runs there. One that starts the next Job when the last has ended
+// would never leave. So where its Jobs are all that it waits for, it starts no more of them at the target that it
+// leaves. That skips nothing which it would have started while they run: only those that start one at a time are
+// stopped.
 
 // stops are the targets at which an object starts no more Jobs, separated by commas. The lock must be held.
-func (c *Catalog) stops(o *Object) string {
+func stops(c *Catalog, o *Object) string {
 	if !o.OneJob {
 		return ""
 	}
-	m, moves := c.wayOf(o)
+	m, moves := wayOf(c, o)
 	if !moves || len(m.To) == 0 {
 		return ""
 	}
@@ -40,7 +41,7 @@ func (c *Catalog) stops(o *Object) string {
 }
 
 // wayOf is the move of an object that is told.
-func (c *Catalog) wayOf(o *Object) (m placement.Moving, moves bool) {
+func wayOf(c *Catalog, o *Object) (m placement.Moving, moves bool) {
 	ref := c.Records.Of(o)
 	if ref.Cohort != 0 {
 		p, passes := c.Passes[ref.Cohort]
@@ -54,7 +55,7 @@ func (c *Catalog) wayOf(o *Object) (m placement.Moving, moves bool) {
 }
 
 // Restop has objects rendered anew whose move has changed, and those that are stopped. The lock must be held.
-func (c *Catalog) Restop(objects ...*Object) {
+func Restop(c *Catalog, objects ...*Object) {
 	for _, o := range objects {
 		if o.OneJob {
 			c.Stopped[o] = struct{}{}
@@ -62,7 +63,7 @@ func (c *Catalog) Restop(objects ...*Object) {
 	}
 	for o := range c.Stopped {
 		c.RerenderIfStale(o)
-		if !o.Present || c.stops(o) == "" {
+		if !o.Present || stops(c, o) == "" {
 			delete(c.Stopped, o)
 		}
 	}

@@ -56,7 +56,7 @@ func (d *Delivery) cannotLeave(p *plan) bool {
 	d.catalog.Lock()
 	before, was := d.catalog.Moves[p.ref]
 	d.catalog.Moves[p.ref] = m
-	d.catalog.Restop()
+	catalog.Restop(d.catalog)
 	d.catalog.Unlock()
 	if !was || before.Phase != m.Phase || before.Message != m.Message || !slices.Equal(before.From, m.From) {
 		d.TellMoves(before.From, before.To, m.From)

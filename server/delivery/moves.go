@@ -61,7 +61,7 @@ func (d *Delivery) underWay(p *plan, step placement.Step) {
 	d.catalog.Lock()
 	before, was := d.catalog.Moves[p.ref]
 	d.catalog.Moves[p.ref] = m
-	d.catalog.Restop(p.look.ending(d.catalog)...)
+	catalog.Restop(d.catalog, p.look.ending(d.catalog)...)
 	d.catalog.Unlock()
 	if !was || before.Phase != m.Phase || before.Message != m.Message || !slices.Equal(before.From, m.From) ||
 		!slices.Equal(before.To, m.To) {
@@ -74,7 +74,7 @@ func (d *Delivery) settled(r catalog.Ref) {
 	d.catalog.Lock()
 	before, was := d.catalog.Moves[r]
 	delete(d.catalog.Moves, r)
-	d.catalog.Restop()
+	catalog.Restop(d.catalog)
 	d.catalog.Unlock()
 	if was {
 		d.TellMoves(before.From, before.To)

@@ -271,7 +271,7 @@ func (d *Delivery) stepCohort(ctx context.Context, r catalog.Ref) error {
 // ForgetCohort drops what is kept of a cohort that takes no more steps. The lock must be held.
 func (d *Delivery) forgetCohort(r catalog.Ref, seq uint64) {
 	delete(d.catalog.Passes, seq)
-	d.catalog.Restop()
+	catalog.Restop(d.catalog)
 	delete(d.readiness, r)
 	d.hooks.forget(r)
 }

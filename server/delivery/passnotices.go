@@ -57,7 +57,7 @@ func (d *Delivery) passingWords(
 		d.catalog.Passes[seq] = catalog.PassWords{Reason: reason, Why: message,
 			Move: d.passMove(g, l, next, members, reason, message)}
 	}
-	d.catalog.Restop(members...)
+	catalog.Restop(d.catalog, members...)
 	if was.Reason == reason {
 		return nil
 	}

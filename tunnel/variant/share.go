@@ -29,9 +29,10 @@ const StopsAnnotation = "skerry.dev/stops"
 
 // Share gives a target its share of the replicas of a base, none where the base does not name it; of an autoscaler
 // the replicas that it may have there, one where the base does not name it; of a disruption budget what it keeps
-// there, all of it where the base does not name it; a CronJob is suspended where the base says so. Of several names of the target, the
-// first that the base has counts: after a rename, bases of before have the old one. It reports false, and returns
-// the base as it is, where the replicas are not divided. The result does not tell the shares of others.
+// there, all of it where the base does not name it; a CronJob is suspended where the base says so. Of several names
+// of the target, the first that the base has counts: after a rename, bases of before have the old one. It reports
+// false, and returns the base as it is, where the replicas are not divided. The result does not tell the shares of
+// others.
 func Share(base []byte, names ...string) ([]byte, bool, error) {
 	if !mayDivide(base) {
 		return base, false, nil
