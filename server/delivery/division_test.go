@@ -60,7 +60,7 @@ func (c *center) shared(web store.Key, want string, targets ...string) {
 func (c *center) arrives(target string, k store.Key) {
 	if c.has(target, k) {
 		shared := c.sharesOf(target, k) != ""
-		c.report(target, k, func(p *placement.Progress) {
+		c.mayReport(target, k, func(p *placement.Progress) {
 			if p.Available, p.Varied = 9, shared; shared {
 				p.Available = 1
 			}

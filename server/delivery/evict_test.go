@@ -106,7 +106,7 @@ func TestABudgetHoldsDrainsBack(t *testing.T) {
 		c.spec("a", map[string]any{}, nil)
 		c.eventually("a is back and b is left", func() bool {
 			if c.has("a", web) {
-				c.report("a", web, nil)
+				c.mayReport("a", web, nil)
 			}
 			return on() == "ac"
 		})

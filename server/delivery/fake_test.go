@@ -266,9 +266,16 @@ func (c *center) event(e placement.Event) {
 // is.
 func (c *center) report(target string, k store.Key, change func(*placement.Progress)) {
 	c.t.Helper()
+	if !c.mayReport(target, k, change) {
+		c.t.Fatalf("%s has no %s to report", target, k)
+	}
+}
+
+// mayReport is report where the target may have lost the object by now. It tells whether it has it.
+func (c *center) mayReport(target string, k store.Key, change func(*placement.Progress)) bool {
 	e, ok := c.d.Feed(target).Get(k)
 	if !ok || e.Tombstone {
-		c.t.Fatalf("%s has no %s to report", target, k)
+		return false
 	}
 	c.mu.Lock()
 	p := placement.Progress{
@@ -288,6 +295,7 @@ func (c *center) report(target string, k store.Key, change func(*placement.Progr
 	c.progress[target][k] = p
 	c.reports.Unlock()
 	c.d.Reported(target, []store.Key{k})
+	return true
 }
 
 func (c *center) annotation(k store.Key) string {

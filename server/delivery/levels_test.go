@@ -130,9 +130,7 @@ func (c *center) projectedOfAnother(name string) {
 }
 
 func (c *center) reportIfHas(target string, k store.Key) {
-	if c.has(target, k) {
-		c.report(target, k, nil)
-	}
+	c.mayReport(target, k, nil)
 }
 
 // With includeDependencies false, what an object names, and the definitions of the space, stay.

@@ -121,7 +121,7 @@ func (c *center) begins(claim store.Key) (from, to store.Key) {
 func (c *center) seen(movers ...store.Key) {
 	for target, k := range map[string]store.Key{"a": movers[0], "b": movers[1]} {
 		if c.has(target, k) {
-			c.report(target, k, nil)
+			c.mayReport(target, k, nil)
 		}
 	}
 }
