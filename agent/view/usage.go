@@ -118,7 +118,8 @@ func noMetrics(err error, name string) error {
 	var f *exchange.Fault
 	if name == "" && errors.As(err, &f) && f.Code == http.StatusNotFound {
 		return fault(http.StatusNotFound, "NotFound",
-			"its cluster does not serve %s: it has no metrics-server", usage.Group)
+			"its cluster does not serve %s: it has no metrics-server; the owner of the site installs one there",
+			usage.Group)
 	}
 	return err
 }

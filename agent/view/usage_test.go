@@ -111,7 +111,7 @@ func of(uid string, r *exchange.Request) *exchange.Request {
 // TestNoMetrics: a cluster that has no metrics-server is said to have none.
 func TestNoMetrics(t *testing.T) {
 	code, body := ask(t, newCluster(t, "").site(t), metricsOf("shop", "web"))
-	if code != 404 || !strings.Contains(body, "it has no metrics-server") {
+	if code != 404 || !strings.Contains(body, "it has no metrics-server; the owner of the site") {
 		t.Errorf("%d: %s", code, body)
 	}
 }
