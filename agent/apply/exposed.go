@@ -97,8 +97,7 @@ func (a *Applier) exposedNow(t *task) {
 // exposesNothing is called before the record of an object that is gone is deleted. Another space may
 // wait for its hosts.
 func (a *Applier) exposesNothing(k store.Key) {
-	isService := k.Group == "" && k.Resource == "services"
-	if !policy.Exposes(k.Group, k.Resource) && !isService {
+	if !policy.Exposes(k.Group, k.Resource) && !isService(k) {
 		return
 	}
 	r, _ := a.Inventory.Get(k)
@@ -198,7 +197,7 @@ func (a *Applier) backend(ctx context.Context, t *task, p *policy.Policy, name s
 
 // alias refuses a Service of type ExternalName to which an object leads traffic.
 func (a *Applier) alias(ctx context.Context, t *task, p *policy.Policy) error {
-	if t.Key.Group != "" || t.Key.Resource != "services" {
+	if !isService(t.Key) {
 		return nil
 	}
 	k := exposedKey(services, t.at.Namespace, t.at.Name)

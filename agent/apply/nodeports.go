@@ -1,6 +1,7 @@
 package apply
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,17 +52,10 @@ func nodePortsOf(spec []byte) nodePorts {
 	}
 	for _, p := range s.Ports {
 		if p.NodePort != 0 {
-			out[nodePort{orTCP(p.Protocol), p.NodePort}] = true
+			out[nodePort{cmp.Or(p.Protocol, "TCP"), p.NodePort}] = true
 		}
 	}
 	return out
-}
-
-func orTCP(protocol string) string {
-	if protocol == "" {
-		return "TCP"
-	}
-	return protocol
 }
 
 // exchangePorts is called when the update of a Service was refused. Services may each want the port that the next
@@ -218,7 +212,7 @@ func withOtherPorts(body []byte, has, taken nodePorts, try int) ([]byte, error) 
 		port, _ := p.(map[string]any)
 		number, _ := port["nodePort"].(float64)
 		protocol, _ := port["protocol"].(string)
-		at := nodePort{orTCP(protocol), int64(number)}
+		at := nodePort{cmp.Or(protocol, "TCP"), int64(number)}
 		if at.number == 0 || has[at] {
 			continue
 		}

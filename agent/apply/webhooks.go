@@ -119,7 +119,7 @@ func (a *Applier) awaitWebhooks(k store.Key) error {
 
 // decidesWebhooks reports whether what the site has of a space's webhooks depends on an object.
 func decidesWebhooks(k store.Key) bool {
-	return k.Class() == store.ClassNamespace || k.Group == "" && k.Resource == "services"
+	return k.Class() == store.ClassNamespace || isService(k)
 }
 
 // remirror has the webhooks of a space made again, after something changed on which they depend. A

@@ -197,11 +197,12 @@ func (is *spec) hosts(o *target.Object) []string {
 
 // doors are the ports of the Service that are to have doors, and their names.
 func (is *spec) doors(hosts []string) map[doorKey]string {
-	out, called := map[doorKey]string{}, is.called()
-	for port, name := range is.tcp() {
-		if _, known := called[port]; !known && is.ClusterIP == headless {
-			continue
-		}
+	out, ports := map[doorKey]string{}, is.tcp()
+	if is.ClusterIP == headless {
+		called := is.called()
+		maps.DeleteFunc(ports, func(port uint16, _ string) bool { return called[port] == 0 })
+	}
+	for port, name := range ports {
 		for _, host := range hosts {
 			out[doorKey{host, port}] = name
 		}

@@ -193,7 +193,9 @@ func TestFrontsOutliveARestart(t *testing.T) {
 		target.LabelGateway: "true"}}})
 	s.api.Put("v1", "Service", spacesNamespace, "theirs", m{"metadata": m{"labels": m{target.LabelFront: "u-went"}}})
 	run(t, s, dir)
-	eventually(t, "what was left has gone", func() bool { return s.api.Object("", "services", spacesNamespace, left) == nil })
+	eventually(t, "what was left has gone", func() bool {
+		return s.api.Object("", "services", spacesNamespace, left) == nil
+	})
 	if s.api.Object("", "services", spacesNamespace, "theirs") == nil {
 		t.Error("a Service that the agent has not made was removed")
 	}

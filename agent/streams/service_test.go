@@ -107,7 +107,8 @@ func TestServeAHost(t *testing.T) {
 		return r
 	}
 	h := s.handler(t)
-	if resp, text, err := ask(t, h, host("app-1")); err != nil || resp.StatusCode != 503 || !strings.Contains(text, "of Pod app-1") {
+	resp, text, err := ask(t, h, host("app-1"))
+	if err != nil || resp.StatusCode != 503 || !strings.Contains(text, "of Pod app-1") {
 		t.Errorf("a Pod without a host name: %v %s %v", resp, text, err)
 	}
 	s.slice("web-abcde", m{"endpoints": []any{m{"addresses": []any{"127.0.0.1"}, "hostname": "app-1", "conditions": m{

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -41,13 +40,13 @@ type Fronts struct{ Client *Client }
 // Keep makes a front as it is to be, and returns its address.
 func (all Fronts) Keep(ctx context.Context, f Front) (address string, err error) {
 	c := all.Client
-	name, family := FrontName(f.UID, f.Host), FamilyOf(f.At)
+	name := FrontName(f.UID, f.Host)
 	ports := []any{}
 	for i, p := range f.Ports {
 		ports = append(ports, map[string]any{"name": p.Name, "port": f.Called[i], "targetPort": p.Port, "protocol": "TCP"})
 	}
 	service := c.gatewayObject("v1", "Service", name, map[string]string{LabelFront: f.UID}, "spec", map[string]any{
-		"type": "ClusterIP", "ipFamilyPolicy": "SingleStack", "ipFamilies": []any{family}, "ports": ports,
+		"type": "ClusterIP", "ipFamilyPolicy": "SingleStack", "ipFamilies": []any{FamilyOf(f.At)}, "ports": ports,
 	})
 	of := f.Namespace + "/" + f.Service
 	if f.Host != "" {
@@ -58,25 +57,12 @@ func (all Fronts) Keep(ctx context.Context, f Front) (address string, err error)
 	if err != nil {
 		return "", fmt.Errorf("make a Service that stands for %s: %w", of, err)
 	}
-	slice := c.gatewayObject("discovery.k8s.io/v1", "EndpointSlice", name, map[string]string{
-		"kubernetes.io/service-name":             name,
-		"endpointslice.kubernetes.io/managed-by": "skerry",
-	}, "addressType", family)
-	slice["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{
-		"apiVersion": "v1", "kind": "Service", "name": name, "uid": live.Metadata.UID,
-	}}
-	slice["endpoints"] = []any{map[string]any{
-		"addresses": []any{f.At.String()}, "conditions": map[string]any{"ready": true},
-	}}
-	slice["ports"] = remotePorts(f.Ports)
+	slice := ownedSlice(c.spaces, name, name, live.Metadata.UID, f.At)
+	slice["endpoints"], slice["ports"] = readyAt(f.At, true), remotePorts(f.Ports)
 	if _, err := c.keep(ctx, endpointSlices, slice); err != nil {
 		return "", fmt.Errorf("make the EndpointSlice of what stands for %s: %w", of, err)
 	}
-	var has struct{ ClusterIP string }
-	if err := json.Unmarshal(live.Spec, &has); err != nil || has.ClusterIP == "" {
-		return "", errors.Join(fmt.Errorf("service %s/%s has no address yet", c.spaces, name), err)
-	}
-	return has.ClusterIP, nil
+	return clusterIPOf(live)
 }
 
 // Only removes the fronts of the target that are not among those with these names.

@@ -98,10 +98,7 @@ func (c *Client) EnsureGateway(
 	if _, err := c.HoldSpaces(ctx, o); err != nil {
 		return "", err
 	}
-	family := "IPv4"
-	if at.Addr().Is6() {
-		family = "IPv6"
-	}
+	family := FamilyOf(at.Addr())
 	spec := map[string]any{
 		"type": "ClusterIP", "ipFamilyPolicy": "SingleStack", "ipFamilies": []any{family},
 		"ports": []any{map[string]any{"name": "https", "port": GatewayPort, "targetPort": at.Port(), "protocol": "TCP"}},
@@ -118,20 +115,21 @@ func (c *Client) EnsureGateway(
 	if err != nil {
 		return "", fmt.Errorf("make the Service of the gateway: %w", err)
 	}
-	slice := c.gatewayObject("discovery.k8s.io/v1", "EndpointSlice", GatewayService, map[string]string{
-		"kubernetes.io/service-name":             GatewayService,
-		"endpointslice.kubernetes.io/managed-by": "skerry",
-	}, "addressType", family)
-	slice["endpoints"] = []any{map[string]any{
-		"addresses": []any{at.Addr().String()}, "conditions": map[string]any{"ready": true},
-	}}
-	slice["ports"] = []any{map[string]any{"name": "https", "port": at.Port(), "protocol": "TCP"}}
+	slice := agentSlice(c.spaces, GatewayService, GatewayService, at.Addr())
+	slice["endpoints"] = readyAt(at.Addr(), true)
+	slice["ports"] = remotePorts([]RemotePort{{"https", at.Port()}})
 	if _, err := c.keep(ctx, endpointSlices, slice); err != nil {
 		return "", fmt.Errorf("make the EndpointSlice of the gateway: %w", err)
 	}
+	return clusterIPOf(live)
+}
+
+// clusterIPOf is the address of a Service, an error where it has none.
+func clusterIPOf(live *Object) (string, error) {
 	var has struct{ ClusterIP string }
 	if err := json.Unmarshal(live.Spec, &has); err != nil || has.ClusterIP == "" {
-		return "", errors.Join(fmt.Errorf("service %s/%s has no address yet", c.spaces, GatewayService), err)
+		return "", errors.Join(fmt.Errorf("service %s/%s has no address yet", live.Metadata.Namespace, live.Metadata.Name),
+			err)
 	}
 	return has.ClusterIP, nil
 }

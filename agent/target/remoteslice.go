@@ -36,9 +36,7 @@ type RemoteSlice struct {
 // endpoints are those of the slice.
 func (s *RemoteSlice) endpoints() []any {
 	if s.Hosts == nil {
-		return []any{map[string]any{
-			"addresses": []any{s.At.String()}, "conditions": map[string]any{"ready": s.Ready},
-		}}
+		return readyAt(s.At, s.Ready)
 	}
 	all := []any{}
 	for _, h := range s.Hosts {
@@ -61,16 +59,34 @@ func (s *RemoteSlice) Equal(o *RemoteSlice) bool {
 // KeepRemoteSlice makes a slice as it is to be. It goes with its Service. A slice of that name which somebody
 // else has made is a *NotOursError.
 func (c *Client) KeepRemoteSlice(ctx context.Context, s RemoteSlice) error {
-	o := gatewayObject("discovery.k8s.io/v1", "EndpointSlice", s.Namespace, RemoteSlices+s.Service, map[string]string{
-		"kubernetes.io/service-name":             s.Service,
-		"endpointslice.kubernetes.io/managed-by": "skerry",
-	}, "addressType", FamilyOf(s.At))
-	o["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{
-		"apiVersion": "v1", "kind": "Service", "name": s.Service, "uid": s.UID,
-	}}
+	o := ownedSlice(s.Namespace, RemoteSlices+s.Service, s.Service, s.UID, s.At)
 	o["endpoints"], o["ports"] = s.endpoints(), remotePorts(s.Ports)
 	_, err := c.keep(ctx, endpointSlices, o)
 	return err
+}
+
+// agentSlice is a slice of a Service that an agent keeps, without endpoints and ports.
+func agentSlice(namespace, name, service string, at netip.Addr) map[string]any {
+	return gatewayObject("discovery.k8s.io/v1", "EndpointSlice", namespace, name, map[string]string{
+		"kubernetes.io/service-name":             service,
+		"endpointslice.kubernetes.io/managed-by": "skerry",
+	}, "addressType", FamilyOf(at))
+}
+
+// ownedSlice is an agentSlice that goes with its Service, which has a UID.
+func ownedSlice(namespace, name, service, uid string, at netip.Addr) map[string]any {
+	o := agentSlice(namespace, name, service, at)
+	o["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{
+		"apiVersion": "v1", "kind": "Service", "name": service, "uid": uid,
+	}}
+	return o
+}
+
+// readyAt is one endpoint, which is ready or not.
+func readyAt(at netip.Addr, ready bool) []any {
+	return []any{map[string]any{
+		"addresses": []any{at.String()}, "conditions": map[string]any{"ready": ready},
+	}}
 }
 
 func remotePorts(all []RemotePort) []any {

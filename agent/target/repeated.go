@@ -1,6 +1,7 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -40,10 +41,7 @@ var repeatable = map[string]func(element map[string]any) string{
 	"env": func(e map[string]any) string { return fmt.Sprint(e["name"]) },
 	"ports": func(e map[string]any) string {
 		protocol, _ := e["protocol"].(string)
-		if protocol == "" {
-			protocol = "TCP"
-		}
-		return fmt.Sprint(e["containerPort"], "/", protocol)
+		return fmt.Sprint(e["containerPort"], "/", cmp.Or(protocol, "TCP"))
 	},
 }
 

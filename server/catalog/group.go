@@ -248,10 +248,10 @@ func (g *Group) Policy(o *Object) v1alpha1.ReviewedPolicy {
 
 // Overruled says who decides about what a Placement selects that decides about nothing; empty when it selects nothing.
 // The lock must be held.
-func (g *Group) Overruled(c *Catalog) string {
+func (g *Group) Overruled() string {
 	r, first, by, n := g.Rule(), "", "", 0
-	c.EachObject(func(o *Object) {
-		if r == nil || o.Namespace.Space != g.Space || !o.Present || o.Source == nil || !r.Matches(o.Subject()) {
+	g.Space.EachObject(func(o *Object) {
+		if r == nil || !o.Present || o.Source == nil || !r.Matches(o.Subject()) {
 			return
 		}
 		if name := o.Key().Resource + "/" + o.Name; n == 0 || name < first {

@@ -101,7 +101,10 @@ func (l *look) waitsFor(t binding.TargetID) bool {
 // ending are the objects of a look that run to an end. The lock must be held.
 func (l *look) ending(c *catalog.Catalog) (out []*catalog.Object) {
 	for _, q := range l.asked {
-		if o := c.Find(q.key); q.ends && o != nil {
+		if !q.ends {
+			continue
+		}
+		if o := c.Find(q.key); o != nil {
 			out = append(out, o)
 		}
 	}

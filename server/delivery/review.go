@@ -103,7 +103,7 @@ func (d *Delivery) reviewed(space string, q v1alpha1.PlacementReviewSpec) (*revi
 		r.status.Reason, r.status.Message = "Nowhere", sayWhere
 	case choice.Reason == "" && o == nil && g.Kind == catalog.OfPlacement && !d.catalog.Inhabited(g):
 		r.status.Reason, r.status.Message = nothingSelected, selectsNothing
-		if by := g.Overruled(d.catalog); by != "" {
+		if by := g.Overruled(); by != "" {
 			r.status.Message = by
 		}
 	case choice.Reason == "" && o != nil && d.catalog.PlaceNotes[o].Text != "":

@@ -20,9 +20,12 @@ type Hosts struct {
 // HostsOf returns the host names of the Pods of an object that asks for a number of replicas. It returns nil where
 // they have none: it is no StatefulSet, no Service governs it, or the names of its Pods cannot be host names.
 func HostsOf(k store.Key, obj map[string]any, replicas int64) *Hosts {
+	if k.Group != "apps" || k.Resource != "statefulsets" || replicas <= 0 {
+		return nil
+	}
 	spec := fields.Map(obj, "spec")
 	service := fields.Clone(spec, "serviceName")
-	if k.Group != "apps" || k.Resource != "statefulsets" || service == "" || replicas <= 0 {
+	if service == "" {
 		return nil
 	}
 	first, _ := fields.Number(fields.Map(spec, "ordinals")["start"])

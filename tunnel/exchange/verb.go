@@ -37,6 +37,9 @@ const OptionPort = "port"
 // OptionHost is the host name of the Pod of a Service that Connect connects to. Without it any Pod is meant.
 const OptionHost = "host"
 
+// IsHost reports whether a text may be the host name of a Pod.
+func IsHost(text string) bool { return labelForm.MatchString(text) }
+
 // ToService is the request for a connection to a port of a Service, at the Pod with a host name, or at any where that
 // is empty. Whoever sends it says which Service of that name it is.
 func ToService(space, namespace, service, host string, port uint16) *Request {
@@ -102,7 +105,7 @@ var (
 		},
 		Attach: talking, PortForward: {"ports": port}, Debug: {},
 		Evict: ending, Delete: ending, Change: {"dryRun": all},
-		Connect: {OptionPort: port, OptionHost: labelForm.MatchString},
+		Connect: {OptionPort: port, OptionHost: IsHost},
 		View:    viewing,
 	}
 	many = map[string]bool{"command": true, "ports": true, OptionAmong: true}

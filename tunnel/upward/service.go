@@ -36,8 +36,6 @@ type ServiceCall struct {
 	Caller string
 }
 
-var hostForm = regexp.MustCompile(`^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$`)
-
 var uidForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
 // Call asks the parent for a connection to a Service. Site is the path of the site below this tier, empty
@@ -91,7 +89,7 @@ func ReadServiceCall(r *http.Request) (c ServiceCall, err error) {
 	port, err := strconv.ParseUint(parts[3], 10, 16)
 	c = ServiceCall{Namespace: parts[0], Service: parts[1], UID: parts[2], Port: uint16(port), Host: host,
 		Caller: r.Header.Get(headerCaller)}
-	if host != "" && !hostForm.MatchString(host) {
+	if host != "" && !exchange.IsHost(host) {
 		return ServiceCall{}, fmt.Errorf("%w: Service %.80q", ErrRequest, text)
 	}
 	if err != nil || port == 0 || !nameForm.MatchString(c.Namespace) || !nameForm.MatchString(c.Service) ||
