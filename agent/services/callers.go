@@ -67,8 +67,9 @@ func (s *Services) serve(e *entry, at doorKey, d *door, caller *net.TCPConn) {
 		err = context.DeadlineExceeded
 	}
 	if err != nil {
+		s.Metrics.refuse(refusedBy(err))
 		reset(caller)
-		s.refuse(e, err)
+		s.tell(e, err)
 		return
 	}
 	defer s.Metrics.connected()()
@@ -112,7 +113,7 @@ func (s *Services) call(ctx context.Context, of callee, at doorKey, from string)
 }
 
 // admit takes a seat for a caller, and returns what gives it back and what other sites are told of the caller, or says
-// why there is no seat. A Pod of the space that is known here needs a seat alone. About every other caller the cluster
+// why there is no seat. Whoever is known here needs a seat alone. About every other caller the cluster
 // is asked, and one of whom that knows nothing is waited for. Both take one of few places and no seat: whoever reaches
 // a port of this machine holds up nobody who is known.
 func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (from string, give func(), refused string) {
@@ -121,7 +122,7 @@ func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (from 
 		return "", nil, refusedCaller
 	}
 	at := addr.Addr().Unmap()
-	from, known := s.knows(of, at.String())
+	from, known := s.letsIn(of, at)
 	if !known {
 		if from, refused = s.meet(ctx, of, at); refused != "" {
 			return "", nil, refused
@@ -133,8 +134,16 @@ func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (from 
 	return from, give, ""
 }
 
-// meet finds out whether a caller that is not known is a Pod of the space whose Service is called, and what other sites
-// are told of it, or says why it is refused.
+// letsIn reports whether a caller that is known here may call a Service, and what other sites are told of it.
+func (s *Services) letsIn(of callee, at netip.Addr) (from string, is bool) {
+	if from, is = s.knows(of, at.String()); is {
+		return from, true
+	}
+	return s.outsider(of, at)
+}
+
+// meet finds out whether a caller that is not known is a Pod of the space whose Service is called, or of the site where
+// the Service lets those in, and what other sites are told of it, or says why it is refused.
 func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (from, refused string) {
 	done, refused := s.looks.begin(of.key.Space, at)
 	is := nobodys
@@ -148,12 +157,12 @@ func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (from, re
 	} else if refused != refusedNobody {
 		return "", refused
 	}
-	switch is {
-	case ours:
+	switch {
+	case is == ours, is == sites && s.outsiders(of) != none:
 		return from, ""
-	case nobodys:
+	case is == nobodys:
 		refused = s.newcomers.wait(ctx, of.key.Space, func() (known bool) {
-			from, known = s.knows(of, at.String())
+			from, known = s.letsIn(of, at)
 			return known
 		})
 	default:
@@ -166,8 +175,8 @@ func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (from, re
 	return from, refused
 }
 
-// whose asks the cluster whether an address is that of a Pod of the space whose Service is called. From is what other
-// sites are told of one that is ours.
+// whose asks the cluster whether an address is that of a Pod of the space whose Service is called, or of the site's own.
+// From is what other sites are told of that.
 func (s *Services) whose(ctx context.Context, of callee, at netip.Addr) (is who, from string, err error) {
 	found := map[string][]resident{}
 	_, err = s.client.List(ctx, target.Listing{Resource: pods, FieldSelector: "status.podIP=" + at.String()},
@@ -187,12 +196,19 @@ func (s *Services) whose(ctx context.Context, of callee, at netip.Addr) (is who,
 		if err != nil {
 			return unasked, "", err
 		}
-		if !live.IsOf(of.key.Space, of.spaceUID) {
+		from, whose := homeOf(live), ours
+		switch {
+		case from.own:
+			whose = sites
+		case !live.IsOf(of.key.Space, of.spaceUID):
 			return theirs, "", nil
 		}
-		is = ours
+		if is != nobodys && is != whose {
+			return theirs, "", nil // of more than one
+		}
+		is = whose
 		for _, pod := range all {
-			among.add(homeOf(live), pod)
+			among.add(from, pod)
 		}
 	}
 	return is, among.caller(), nil

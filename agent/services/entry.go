@@ -59,8 +59,10 @@ type door struct {
 type spec struct {
 	ClusterIP  string
 	IPFamilies []string
-	Selector   map[string]string
-	Ports      []struct {
+	// ExternalTrafficPolicy is Local where callers from outside get Pods of the node that they come to.
+	ExternalTrafficPolicy string
+	Selector              map[string]string
+	Ports                 []struct {
 		Name, Protocol string
 		Port           uint16
 		TargetPort     json.RawMessage
@@ -137,8 +139,18 @@ func (s *Services) settleOne(ctx context.Context, n name) error {
 	if err != nil {
 		return err
 	}
+	if outsidersOf(o) != none && s.nodes.now() == nil {
+		if err := s.look(ctx); err != nil {
+			return err
+		}
+	}
 	slice := target.RemoteSlice{Namespace: n.namespace, Service: n.service, UID: o.Metadata.UID, At: s.at,
 		Ready: !ready || active}
+	if is.ExternalTrafficPolicy == "Local" {
+		if slice.Node, err = s.nodeOf(ctx, s.at); err != nil {
+			return err
+		}
+	}
 	if is.ClusterIP == headless {
 		err = s.keepFronts(ctx, e, &is, hosts, listening, &slice)
 	} else {

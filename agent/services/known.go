@@ -10,7 +10,7 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// What the site's cluster has of Pods and of the Namespaces of spaces, as far as callers are judged by it.
+// What the site's cluster has of Pods and of Namespaces, as far as callers are judged by it.
 
 // owner is whose a Namespace is.
 type owner struct{ space, uid string }
@@ -22,15 +22,17 @@ func ownerOf(o *target.Object) owner {
 	return owner{o.OriginSpace(), o.Metadata.Annotations[target.AnnotationSpaceUID]}
 }
 
-// home is a Namespace that Pods call from.
+// home is a Namespace that Pods call from: of a space, or the site's own.
 type home struct {
 	owner
+	own    bool   // it is the site's: of no space
 	name   string // in the space
 	labels map[string]string
 }
 
 func homeOf(o *target.Object) home {
 	is := home{owner: ownerOf(o), labels: maps.Clone(o.Metadata.Labels)}
+	is.own = is.owner == owner{} && o.Metadata.Labels[target.LabelSite] == ""
 	is.name, _ = o.Mapping().Here(o.Metadata.Name)
 	maps.DeleteFunc(is.labels, func(key, _ string) bool { return strings.HasPrefix(key, target.KeyPrefix) })
 	if is.labels[target.LabelNamespaceName] != "" {
@@ -56,7 +58,8 @@ func callerOf(at home, is resident) string {
 	if err != nil {
 		return ""
 	}
-	return exchange.Caller{Namespace: at.name, NamespaceLabels: at.labels, Labels: is.labels, Address: address}.Encode()
+	return exchange.Caller{Namespace: at.name, NamespaceLabels: at.labels, Labels: is.labels, Address: address,
+		OfSite: at.own}.Encode()
 }
 
 // candidate is a Pod in its Namespace.

@@ -30,7 +30,8 @@ type who uint8
 const (
 	unasked who = iota
 	ours        // a Pod of the space has it
-	theirs      // a Pod of another space has it
+	theirs      // a Pod of another space has it, or Pods of more than one
+	sites       // a Pod of no space has it
 	nobodys     // no Pod is known to have it
 )
 

@@ -49,6 +49,7 @@ type Services struct {
 	held      seats // of callers that wait
 	looks     looks
 	newcomers newcomers
+	nodes     nodes // asked for once a Service lets others in than Pods of its space
 	needed    chan struct{}
 	need      sync.Once
 	woken     chan struct{} // one slot: something is dirty
@@ -60,7 +61,7 @@ type Services struct {
 	entries map[name]*entry
 	leads   map[name]*lead
 	leading sync.WaitGroup // with mu held while there are entries
-	// homes are the Namespaces of spaces, by name; residents are the Pods that have an address, pods those at each.
+	// homes are the Namespaces, by name; residents are the Pods that have an address, pods those at each.
 	homes     map[string]home
 	pods      map[string]map[pod]struct{}
 	residents map[pod]resident
@@ -119,7 +120,7 @@ func (s *Services) Run(ctx context.Context) (err error) {
 	parts.Go(func() { s.follow(ctx, delivered(services), s.allServices, s.oneService, nil, listed) })
 	parts.Go(func() { s.follow(ctx, delivered(endpointSlices), s.allSlices, s.oneSlice, nil, listed) })
 	parts.Go(func() {
-		s.follow(ctx, delivered(namespaces), s.allNamespaces, s.oneNamespace, s.forgetNamespaces, listed)
+		s.follow(ctx, target.Listing{Resource: namespaces}, s.allNamespaces, s.oneNamespace, s.forgetNamespaces, listed)
 	})
 	parts.Go(func() {
 		s.follow(ctx, target.Listing{Resource: pods}, s.allPods, s.onePod, s.forgetPods, listed)
@@ -187,6 +188,7 @@ func (s *Services) loop(ctx context.Context) {
 		case <-ctx.Done():
 		case <-s.woken:
 		case <-timer.C:
+			s.lookAgain(ctx)
 			s.giveBack()
 			s.all()
 		}

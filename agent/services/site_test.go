@@ -114,6 +114,7 @@ type site struct {
 	api   *targettest.Server
 	up    *parent
 	uid   string       // of the Service
+	next  string       // of another one, web-next
 	off   bool         // the site has no gateway
 	again atomic.Int32 // how often the Service was to be written anew
 	// here answers for Pods of the site; nil does not.
@@ -200,10 +201,11 @@ func run(t *testing.T, s *site, dir string) *site {
 func (s *site) start(t *testing.T, dir string) (stop func()) {
 	clients := target.NewClients(target.Cluster(s.api.Config()))
 	c := Config{Dir: dir, Clients: clients, Up: s.up, Metrics: NewMetrics(),
-		Log:       slog.New(slog.NewTextHandler(&s.log, nil)),
-		Again:     s.writeAnew,
-		Here:      s.here,
-		Inventory: inventory{s.uid: {Space: "shop", Resource: "services", Namespace: "app", Name: "web"}}}
+		Log:   slog.New(slog.NewTextHandler(&s.log, nil)),
+		Again: s.writeAnew,
+		Here:  s.here,
+		Inventory: inventory{s.uid: {Space: "shop", Resource: "services", Namespace: "app", Name: "web"},
+			s.next: {Space: "shop", Resource: "services", Namespace: "app", Name: "web-next"}}}
 	if !s.off {
 		c.Address = func(context.Context) (netip.Addr, error) { return netip.MustParseAddr(loopback), nil }
 	}

@@ -49,15 +49,22 @@ func (t *telling) over(now time.Time, why string) (first time.Time, count int, i
 	return t.first, t.count, true
 }
 
-// refuse counts a caller who is reset because of an error, and tells why.
-func (s *Services) refuse(e *entry, err error) {
-	reason, of := refusedNowhere, &e.nowhere
+// refusedBy is the reason of a caller that is reset because of an error.
+func refusedBy(err error) string {
+	if exchange.IsDenied(err) {
+		return refusedPolicy
+	}
+	return refusedNowhere
+}
+
+// tell tells why callers are reset.
+func (s *Services) tell(e *entry, err error) {
+	of := &e.nowhere
 	says, what := "AnswersNowhere", "a Service answers at no other site; its callers are reset"
 	if exchange.IsDenied(err) {
-		reason, of = refusedPolicy, &e.denied
+		of = &e.denied
 		says, what = exchange.Denied, "NetworkPolicies elsewhere keep callers of a Service out"
 	}
-	s.Metrics.refuse(reason)
 	now := time.Now()
 	first, count, is := of.over(now, err.Error())
 	if !is {

@@ -74,7 +74,7 @@ func TestALongReason(t *testing.T) {
 	s.mu.Lock()
 	e := s.entries[name{"app", "web"}]
 	s.mu.Unlock()
-	s.refuse(e, errors.New(strings.Repeat("why ", 1000)))
+	s.tell(e, errors.New(strings.Repeat("why ", 1000)))
 	events := s.api.Objects("", "events", "app")
 	if len(events) != 1 || len(events[0]["message"].(string)) > 1024 {
 		t.Errorf("told by %v", events)

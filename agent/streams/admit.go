@@ -47,7 +47,12 @@ func (s *Site) admit(r *exchange.Request, all policies, live *target.Object, por
 		return nil
 	}
 	who := "a caller of whom its own site says nothing"
-	if from != nil {
+	switch {
+	case from != nil && from.namespace == "":
+		who = "a caller from outside, " + from.address.String() + ","
+	case from != nil && from.elsewhere:
+		who = "a pod of namespace " + from.namespace + " of its own site"
+	case from != nil:
 		who = "a pod of namespace " + from.namespace
 	}
 	return &exchange.Fault{Code: http.StatusForbidden, Reason: exchange.Denied,
@@ -64,12 +69,18 @@ func (s *Site) caller(r *exchange.Request) (*peer, error) {
 	if err != nil {
 		return nil, err
 	}
-	there := s.There(r.Space, is.Namespace)
+	if is.Namespace == "" {
+		return &peer{address: is.Address}, nil
+	}
+	there := is.Namespace
+	if !is.OfSite {
+		there = s.There(r.Space, is.Namespace)
+	}
 	if is.NamespaceLabels == nil {
 		is.NamespaceLabels = map[string]string{}
 	}
 	is.NamespaceLabels[target.LabelNamespaceName] = there
-	return &peer{there, is.NamespaceLabels, is.Labels, is.Address}, nil
+	return &peer{there, is.OfSite, is.NamespaceLabels, is.Labels, is.Address}, nil
 }
 
 // namesOf are the names that a TCP port has in the containers of a Pod, which are also those of its sidecars.

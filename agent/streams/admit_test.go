@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"skerry.dev/skerry/store/storetest"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
@@ -75,6 +76,38 @@ func TestPoliciesOfMappedNamespaces(t *testing.T) {
 	defer end()
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		t.Errorf("it answers %d", resp.StatusCode)
+	}
+}
+
+// A Namespace of the caller's own site is none of the space, whatever it is called, and whoever has no Namespace is an
+// address.
+func TestPoliciesHoldForCallersFromOutside(t *testing.T) {
+	s := newServed(t)
+	h := s.handler(t)
+	h.Backend.(*Site).There = func(_, namespace string) string {
+		return strings.Replace(namespace, "kube", "eu", 1)
+	}
+	at := netip.MustParseAddr("203.0.113.7")
+	ingress := exchange.Caller{Namespace: "kube-system", OfSite: true, Address: at}
+	name := m{"namespaceSelector": m{"matchLabels": m{"kubernetes.io/metadata.name": "kube-system"}}}
+	for _, c := range []struct {
+		peer   m
+		caller exchange.Caller
+		code   int
+	}{
+		{name, ingress, http.StatusSwitchingProtocols},
+		{m{"podSelector": m{}}, ingress, http.StatusForbidden},
+		{name, exchange.Caller{Address: at}, http.StatusForbidden},
+		{m{"ipBlock": m{"cidr": "203.0.113.0/24"}}, exchange.Caller{Address: at}, http.StatusSwitchingProtocols},
+	} {
+		s.guard(c.peer)
+		r := call("80")
+		r.Caller = c.caller.Encode()
+		storetest.Eventually(t, "the policy holds", func() bool {
+			resp, end := connect(t, h, r)
+			defer end()
+			return resp.StatusCode == c.code
+		})
 	}
 }
 

@@ -62,9 +62,10 @@ type callee struct {
 	names []string
 }
 
-// peer is the Pod that connects. Its namespace has the name that policies of this cluster use for it.
+// peer is who connects: a Pod, or an address alone. The namespace has the name that policies of this cluster use for it.
 type peer struct {
-	namespace               string
+	namespace               string // empty for an address alone
+	elsewhere               bool   // that is a namespace of another site, and none of the space
 	namespaceLabels, labels map[string]string
 	address                 netip.Addr
 }
@@ -129,7 +130,7 @@ func (p *policies) isPeer(is peerRule, from *peer) bool {
 	if is.IPBlock != nil {
 		return inBlock(is.IPBlock, from.address)
 	}
-	if is.NamespaceSelector == nil && from.namespace != p.namespace {
+	if from.namespace == "" || is.NamespaceSelector == nil && (from.elsewhere || from.namespace != p.namespace) {
 		return false
 	}
 	return (is.NamespaceSelector == nil || matches(is.NamespaceSelector, from.namespaceLabels)) &&

@@ -14,6 +14,9 @@ func TestPoliciesRefuse(t *testing.T) {
 		labels: map[string]string{"app": "api"}, address: netip.MustParseAddr("10.42.0.5")}
 	other := &peer{namespace: "web", namespaceLabels: map[string]string{"kubernetes.io/metadata.name": "web"},
 		labels: map[string]string{"app": "api"}, address: netip.MustParseAddr("10.42.1.5")}
+	outside := &peer{address: netip.MustParseAddr("203.0.113.7")}
+	ofSite := &peer{namespace: "shop", elsewhere: true, namespaceLabels: map[string]string{"kubernetes.io/metadata.name": "shop"},
+		labels: map[string]string{"app": "api"}, address: netip.MustParseAddr("10.42.0.9")}
 	from := func(peers string) string { return `{"podSelector":{},"ingress":[{"from":[` + peers + `]}]}` }
 	ports := func(ports string) string { return `{"podSelector":{},"ingress":[{"ports":[` + ports + `]}]}` }
 	for name, c := range map[string]struct {
@@ -48,6 +51,10 @@ func TestPoliciesRefuse(t *testing.T) {
 		"a block but for it":               {[]string{from(`{"ipBlock":{"cidr":"10.42.0.0/16","except":["10.42.0.0/24"]}}`)}, api, "p0"},
 		"a block that cannot be read":      {[]string{from(`{"ipBlock":{"cidr":"10.42.0.0/16","except":["x"]}}`)}, api, "p0"},
 		"a selector that cannot be read":   {[]string{from(`{"podSelector":{"matchExpressions":[{"key":"x","operator":"?"}]}}`)}, api, "p0"},
+		"from outside":                     {[]string{from(`{"namespaceSelector":{}},{"podSelector":{}}`)}, outside, "p0"},
+		"from outside, by block":           {[]string{from(`{"ipBlock":{"cidr":"0.0.0.0/0"}}`)}, outside, ""},
+		"a namespace of its site":          {[]string{from(`{"podSelector":{}}`)}, ofSite, "p0"},
+		"any namespace of its site":        {[]string{from(`{"namespaceSelector":{},"podSelector":{"matchLabels":{"app":"api"}}}`)}, ofSite, ""},
 		"its port":                         {[]string{ports(`{"port":5432}`)}, api, ""},
 		"its port by name":                 {[]string{ports(`{"port":"sql"}`)}, api, ""},
 		"another port":                     {[]string{ports(`{"port":80}`)}, api, "p0"},

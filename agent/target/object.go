@@ -41,6 +41,8 @@ const (
 	AnnotationReach = "skerry.dev/reach"
 	// AnnotationHosts on such a Service are the host names of the Pods that it governs, as "db-{0..2},arbiter-{0..0}".
 	AnnotationHosts = "skerry.dev/hosts"
+	// AnnotationEntered on such a Service, as "true", says that an Ingress or a route sends callers to it.
+	AnnotationEntered = "skerry.dev/entered"
 	// LabelLedAway is a label that no Pod has. A Service whose callers are led to another site selects by it, too.
 	LabelLedAway = "skerry.dev/led-away"
 	// ReachSpace is the value of AnnotationReach.

@@ -27,7 +27,9 @@ type RemoteSlice struct {
 	Namespace, Service, UID string
 	At                      netip.Addr
 	Ready                   bool
-	Ports                   []RemotePort
+	// Node is the node that the agent is at, empty where that does not matter.
+	Node  string
+	Ports []RemotePort
 	// Hosts stand in the agent's place where the Service is headless. While it is not ready there are none: whoever asks
 	// for its Pods may ask for those that are not ready, too.
 	Hosts []RemoteHost
@@ -36,7 +38,11 @@ type RemoteSlice struct {
 // endpoints are those of the slice.
 func (s *RemoteSlice) endpoints() []any {
 	if s.Hosts == nil {
-		return readyAt(s.At, s.Ready)
+		all := readyAt(s.At, s.Ready)
+		if s.Node != "" {
+			all[0].(map[string]any)["nodeName"] = s.Node
+		}
+		return all
 	}
 	all := []any{}
 	for _, h := range s.Hosts {
@@ -53,7 +59,7 @@ func (s *RemoteSlice) endpoints() []any {
 
 // Equal reports whether two slices are the same.
 func (s *RemoteSlice) Equal(o *RemoteSlice) bool {
-	return s.Ready == o.Ready && s.At == o.At && slices.Equal(s.Ports, o.Ports) && slices.Equal(s.Hosts, o.Hosts)
+	return s.Ready == o.Ready && s.At == o.At && s.Node == o.Node && slices.Equal(s.Ports, o.Ports) && slices.Equal(s.Hosts, o.Hosts)
 }
 
 // KeepRemoteSlice makes a slice as it is to be. It goes with its Service. A slice of that name which somebody

@@ -151,6 +151,7 @@ type RenderOptions struct {
 type variant struct {
 	Api     placement.PodAPI // which API the pods of a workload use
 	Reaches bool             // a Service reaches its space
+	Entered bool             // others than Pods of the space are sent to such a Service, see entered
 	Hosts   string           // the pods that such a Service governs, see hosts
 	Stops   string           // the targets at which a CronJob starts no more Jobs, see stops
 	Started bool             // an autoscaler scales a workload whose replicas are divided

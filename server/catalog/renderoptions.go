@@ -15,7 +15,7 @@ func (m *RenderOptions) Origin(space, uid string) customize.Origin {
 	o := customize.Origin{Space: space, UID: uid}
 	if m != nil {
 		o.Placement, o.Sync, o.PodAPI, o.Reaches = m.placement, m.Sync, m.Api, m.Reaches
-		o.Hosts, o.Stops = m.Hosts, m.Stops
+		o.Hosts, o.Stops, o.Entered = m.Hosts, m.Stops, m.Entered
 		o.Division, o.RunsOnce = m.Division, m.runsOnce
 	}
 	return o
@@ -81,7 +81,9 @@ func (c *Catalog) WantedOptions(o *Object) *RenderOptions {
 	if all.variants[is] != nil {
 		m = all.variants[is]
 	}
-	if is.Hosts, is.Stops = hosts(o), stops(c, o); is.Hosts != "" || is.Stops != "" {
+	plain := is
+	is.Hosts, is.Stops, is.Entered = hosts(o), stops(c, o), o.Reaches && o.entered()
+	if is != plain {
 		return all.with(cmp.Or(m, all), is)
 	}
 	return m

@@ -42,6 +42,8 @@ type Origin struct {
 	// Hosts are the host names of the Pods that such a Service governs, empty where nothing is known of them here: then
 	// it keeps those that a parent has named.
 	Hosts string
+	// Entered says of such a Service that an Ingress or a route sends callers to it. One that a parent says it of stays so.
+	Entered bool
 	// Stops are the targets at which a CronJob starts no more Jobs, separated by commas.
 	Stops string
 }
@@ -253,6 +255,7 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 		delete(annotations, store.PodAPI)
 		delete(annotations, lease.AnnotationRunsOnce)
 		delete(annotations, v1alpha1.AnnotationHosts)
+		delete(annotations, v1alpha1.AnnotationEntered)
 	}
 	annotations[v1alpha1.AnnotationOrigin] = o.Space + "/" + o.Placement
 	annotations[v1alpha1.AnnotationOriginUID] = o.UID
@@ -275,6 +278,9 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 		}
 		text, _ := json.Marshal(at) // names can be written
 		annotations[v1alpha1.AnnotationStops] = string(text)
+	}
+	if o.Entered {
+		annotations[v1alpha1.AnnotationEntered] = "true"
 	}
 	if o.Hosts != "" {
 		annotations[v1alpha1.AnnotationHosts] = o.Hosts

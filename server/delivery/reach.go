@@ -18,7 +18,7 @@ func (d *Delivery) Serving(target string, k store.Key, uid string) (at []string,
 	if o == nil || !o.Present || o.UID != uid || !o.Reaches || target != "" && !o.HasAt(target) {
 		return nil, "", false
 	}
-	return others(d.catalog, o.On, target), o.Above(), true
+	return others(d.catalog, catalog.AnswersAt(d.catalog, o), target), o.Above(), true
 }
 
 // MovesOf returns what says of a Service whether it, or what answers for it, is on its way to another target.
@@ -46,8 +46,8 @@ func (w Ways) Closes(target, way string) bool {
 }
 
 // others are the targets of a set whose Services may be called, but one, shuffled. The lock must be held.
-func others(c *catalog.Catalog, on *catalog.Set, one string) (out []string) {
-	for _, name := range on.List() {
+func others(c *catalog.Catalog, on []string, one string) (out []string) {
+	for _, name := range on {
 		if t := c.Targets[name]; name != one && t != nil && !t.Closes(exchange.Calling) {
 			out = append(out, name)
 		}

@@ -9,8 +9,9 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// reach takes over whether an object reaches all of its space. The lock must be held.
-func reach(o *catalog.Object, is bool) {
+// reach takes over whether an object reaches all of its space. What does not go along with it, and it with others, is
+// another matter then.
+func (s *step) reach(o *catalog.Object, is bool) {
 	if o.Reaches == is {
 		return
 	}
@@ -18,6 +19,12 @@ func reach(o *catalog.Object, is bool) {
 		o.Namespace.Space.Reaching[o] = nil
 	} else {
 		delete(o.Namespace.Space.Reaching, o)
+	}
+	if s.bulk {
+		return
+	}
+	for _, of := range o.Selects() {
+		s.d.catalog.NotesPlace(of)
 	}
 }
 
@@ -63,6 +70,16 @@ func (d *State) isName(k store.Key, target string) bool {
 	defer d.catalog.RUnlock()
 	o := d.catalog.Find(k)
 	return o != nil && o.NameAt(target) != nil
+}
+
+// shape has objects follow another one that says what targets get of them, and where their names are.
+func (s *step) shape(all []*catalog.Object) {
+	s.d.catalog.RerenderIfStale(all...)
+	for _, o := range all {
+		if o.Reaches {
+			s.settle(o, false)
+		}
+	}
 }
 
 // settleReaching has the names of Services follow where their space runs pods.

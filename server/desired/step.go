@@ -112,6 +112,9 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 		return kept, intended
 	}
 	s.d.tellUpsyncs(o)
+	for _, service := range o.EntersTo() {
+		s.settle(service, false)
+	}
 	if o.Work != nil {
 		for _, dep := range o.Work.Names {
 			dep.Keeps, dep.Goes = kept, intended

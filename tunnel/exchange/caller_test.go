@@ -17,6 +17,11 @@ func TestACallerIsTold(t *testing.T) {
 	if is, err := ReadCaller(text); err != nil || !reflect.DeepEqual(is, aCaller) {
 		t.Errorf("%q is read as %v, %v", text, is, err)
 	}
+	for _, c := range []Caller{{Address: aCaller.Address}, {Namespace: "kube-system", OfSite: true, Address: aCaller.Address}} {
+		if is, err := ReadCaller(c.Encode()); err != nil || !reflect.DeepEqual(is, c) {
+			t.Errorf("%s is read as %v, %v", c.Encode(), is, err)
+		}
+	}
 	large := aCaller
 	large.Labels = map[string]string{"app": strings.Repeat("x", MaxCaller)}
 	if text := large.Encode(); text != "" {
@@ -34,6 +39,8 @@ func TestHostileCallers(t *testing.T) {
 	text := aCaller.Encode()
 	for _, bad := range []string{"", "{}", "x", text + " ", strings.Replace(text, "front", "Front", 1),
 		strings.Replace(text, "10.42.0.5", "", 1), strings.Replace(text, `"labels"`, `"label"`, 1),
+		`{"ofSite":true,"address":"10.42.0.5"}`, `{"labels":{"app":"x"},"address":"10.42.0.5"}`,
+		`{"namespaceLabels":{"team":"x"},"address":"10.42.0.5"}`,
 		`{"namespace":"front","address":"10.42.0.5","labels":{"a":"` + strings.Repeat("x", MaxCaller) + `"}}`} {
 		if _, err := ReadCaller(bad); !errors.Is(err, ErrRequest) {
 			t.Errorf("%.80q: %v", bad, err)

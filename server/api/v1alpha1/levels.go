@@ -42,6 +42,10 @@ const (
 	// of the StatefulSets that it governs, as in "db-{0..2},arbiter-{0..0}".
 	AnnotationHosts = "skerry.dev/hosts"
 
+	// AnnotationEntered stands, with the value "true", on what targets are sent of a Service that reaches its space and
+	// that an Ingress or a route of the Gateway API sends callers to.
+	AnnotationEntered = "skerry.dev/entered"
+
 	// AnnotationStops stands on what targets are sent of a CronJob that leaves some when its Jobs have ended: where it
 	// starts no more of them, as a JSON object of true by the name of the SyncTarget.
 	AnnotationStops = "skerry.dev/stops"
