@@ -1,5 +1,7 @@
 package catalog
 
+import "skerry.dev/skerry/server/placement"
+
 // Callers come from outside to a Service by an Ingress or by a route of the Gateway API. Where one of these has a place
 // of its own, the Service has its name there, if it reaches its space: the controller there calls it by that.
 
@@ -59,4 +61,15 @@ func (o *Object) answersElsewhere() bool {
 	}
 	to := o.EntersTo()
 	return len(to) > 0 && len(to) == o.Ties.Leaders.len()
+}
+
+// answersFrom is answersElsewhere of an object that is about to be written, by what it is to follow and its own word.
+// The lock must be held.
+func (c *Catalog) answersFrom(n *Namespace, f *placement.Follower, own placement.Reach) bool {
+	if f.Selector != nil || own != placement.ReachTarget {
+		return n.reaches(own)
+	}
+	all, found := true, false
+	c.leaders(n, f, func(l *Object) { all, found = all && l.Reaches, true })
+	return all && found
 }

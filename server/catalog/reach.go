@@ -21,8 +21,11 @@ type Name struct {
 
 // Reaching reports whether the name of a Service is to answer wherever its space runs pods: by its own word, else
 // by that of its Namespace, else of its space.
-func (o *Object) Reaching() bool {
-	for _, word := range []placement.Reach{o.Reach, o.Namespace.Reach, o.Namespace.Space.Reach} {
+func (o *Object) Reaching() bool { return o.Namespace.reaches(o.Reach) }
+
+// reaches reports whether the name of a Service of a Namespace answers wherever its space runs pods, by its own word.
+func (n *Namespace) reaches(own placement.Reach) bool {
+	for _, word := range []placement.Reach{own, n.Reach, n.Space.Reach} {
 		if word != placement.ReachUnsaid {
 			return word == placement.ReachSpace
 		}

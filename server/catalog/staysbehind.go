@@ -71,7 +71,7 @@ func (c *Catalog) Parts(k store.Key, label string, content map[string]any) strin
 	}
 	n := sp.Namespaces[k.Namespace]
 	if f := placement.FollowerOf(k, content); f != nil {
-		if o := n.Objects[objectID{kind, k.Name}]; o != nil && o.Present && o.answersElsewhere() {
+		if c.answersFrom(n, f, placement.ReachOf(k, content)) {
 			return ""
 		}
 		return c.partsFrom(n, f, label)
