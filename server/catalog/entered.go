@@ -33,7 +33,8 @@ func (o *Object) EntersTo() (out []*Object) {
 	return out
 }
 
-// Selects are the objects that an object selects or names, where it goes along with what it does. The lock must be held.
+// Selects are the objects that an object selects or names, where it goes along with what it does. The lock must be
+// held.
 func (o *Object) Selects() []*Object {
 	if o.Ties == nil {
 		return nil

@@ -5,10 +5,10 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// A Service that reaches its space (skerry.dev/reach: Space) is also at the targets where its space runs pods
-// or lets callers in, and where the Service itself is not: there its name leads to the targets where it is (agent/services). Such
-// a target is no place of it. No record has it, no status is read of it, and no move waits for it: nothing
-// runs there.
+// A Service that reaches its space (skerry.dev/reach: Space) is also at the targets where its space runs pods or
+// lets callers in, and where the Service itself is not: there its name leads to the targets where it is
+// (agent/services). Such a target is no place of it. No record has it, no status is read of it, and no move waits
+// for it: nothing runs there.
 
 // Name is what is known of a Service that reaches its space besides the Service itself.
 type Name struct {
@@ -75,9 +75,10 @@ func (c *Catalog) Feeds(o *Object) *Set { return c.Sets.Union(o.On, o.Named) }
 func (o *Object) HasAt(target string) bool { return o.On.Has(target) || o.Named.Has(target) }
 
 // NamedAt is where the name of an object is to be that is on a set of targets: while it is on none, between two
-// places, the name is wherever the space runs pods, and where an Ingress or a route sends callers to it. Before the object is rendered as one that reaches, what of it is
-// its name is not known, and the name is nowhere. A relay takes the name for any Service: it chooses a target of its
-// own for it, and has the name wherever the space runs pods below it. The lock must be held.
+// places, the name is wherever the space runs pods, and where an Ingress or a route sends callers to it. Before the
+// object is rendered as one that reaches, what of it is its name is not known, and the name is nowhere. A relay
+// takes the name for any Service: it chooses a target of its own for it, and has the name wherever the space runs
+// pods below it. The lock must be held.
 func (c *Catalog) NamedAt(o *Object, on *Set) *Set {
 	if !o.Reaches || o.Options == nil || !o.Options.Reaches || !o.Present || o.Leaving || o.Retired || o.Source == nil {
 		return nil

@@ -42,7 +42,8 @@ type Origin struct {
 	// Hosts are the host names of the Pods that such a Service governs, empty where nothing is known of them here: then
 	// it keeps those that a parent has named.
 	Hosts string
-	// Entered says of such a Service that an Ingress or a route sends callers to it. One that a parent says it of stays so.
+	// Entered says of such a Service that an Ingress or a route sends callers to it. One that a parent says it of
+	// stays so.
 	Entered bool
 	// Stops are the targets at which a CronJob starts no more Jobs, separated by commas.
 	Stops string

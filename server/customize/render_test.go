@@ -77,6 +77,30 @@ func TestHostsComeFromAParent(t *testing.T) {
 	}
 }
 
+// Who may come in is said by the center alone. A relay passes on what its parent has said of a Service, also where it has
+// no Ingress of its own that sends to it.
+func TestWhoComesInIsSaidByAParent(t *testing.T) {
+	for name, c := range map[string]struct {
+		origin  string
+		entered bool
+		want    bool
+	}{
+		"a parent":        {"shop/", false, true},
+		"an Ingress here": {"", true, true},
+		"a user":          {"", false, false},
+	} {
+		notes := map[string]any{"skerry.dev/entered": "true"}
+		if c.origin != "" {
+			notes["skerry.dev/origin"] = c.origin
+		}
+		got, err := Render(map[string]any{"apiVersion": "v1", "kind": "Service", "metadata": map[string]any{"name": "web",
+			"annotations": notes}}, Origin{Space: "shop", UID: "u-1", Reaches: true, Entered: c.entered})
+		if err != nil || strings.Contains(string(got), "skerry.dev/entered") != c.want {
+			t.Errorf("%s: %s, %v", name, got, err)
+		}
+	}
+}
+
 func load(t *testing.T, file string) map[string]any {
 	raw, err := os.ReadFile(file)
 	if err != nil {

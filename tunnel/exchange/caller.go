@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Caller is who calls a Service, a Pod as a rule, as the agent at its own site knows it. The NetworkPolicies of the site where
-// the Service is are asked about it. What it says is as good as that agent: a site that runs Pods of a space can run
-// one with any labels.
+// Caller is who calls a Service, a Pod as a rule, as the agent at its own site knows it. The NetworkPolicies of the
+// site where the Service is are asked about it. What it says is as good as that agent: a site that runs Pods of a
+// space can run one with any labels.
 type Caller struct {
 	// Namespace is the Pod's, by its name in the space. It is empty for a node, and for whoever calls from outside: of
 	// them there is the Address alone.
