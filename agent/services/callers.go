@@ -122,7 +122,7 @@ func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (from 
 		return "", nil, refusedCaller
 	}
 	at := addr.Addr().Unmap()
-	from, known := s.letsIn(of, at)
+	from, known := letsIn(s, of, at)
 	if !known {
 		if from, refused = s.meet(ctx, of, at); refused != "" {
 			return "", nil, refused
@@ -135,11 +135,11 @@ func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (from 
 }
 
 // letsIn reports whether a caller that is known here may call a Service, and what other sites are told of it.
-func (s *Services) letsIn(of callee, at netip.Addr) (from string, is bool) {
+func letsIn(s *Services, of callee, at netip.Addr) (from string, is bool) {
 	if from, is = s.knows(of, at.String()); is {
 		return from, true
 	}
-	return s.outsider(of, at)
+	return outsider(s, of, at)
 }
 
 // meet finds out whether a caller that is not known is a Pod of the space whose Service is called, or of the site where
@@ -158,11 +158,11 @@ func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (from, re
 		return "", refused
 	}
 	switch {
-	case is == ours, is == sites && s.outsiders(of) != none:
+	case is == ours, is == sites && outsidersAt(s, of) != none:
 		return from, ""
 	case is == nobodys:
 		refused = s.newcomers.wait(ctx, of.key.Space, func() (known bool) {
-			from, known = s.letsIn(of, at)
+			from, known = letsIn(s, of, at)
 			return known
 		})
 	default:
@@ -175,8 +175,8 @@ func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (from, re
 	return from, refused
 }
 
-// whose asks the cluster whether an address is that of a Pod of the space whose Service is called, or of the site's own.
-// From is what other sites are told of that.
+// whose asks the cluster whether an address is that of a Pod of the space whose Service is called, or of the site's
+// own. From is what other sites are told of that.
 func (s *Services) whose(ctx context.Context, of callee, at netip.Addr) (is who, from string, err error) {
 	found := map[string][]resident{}
 	_, err = s.client.List(ctx, target.Listing{Resource: pods, FieldSelector: "status.podIP=" + at.String()},

@@ -140,14 +140,14 @@ func (s *Services) settleOne(ctx context.Context, n name) error {
 		return err
 	}
 	if outsidersOf(o) != none && s.nodes.now() == nil {
-		if err := s.look(ctx); err != nil {
+		if err := s.nodes.look(ctx, s.client); err != nil {
 			return err
 		}
 	}
 	slice := target.RemoteSlice{Namespace: n.namespace, Service: n.service, UID: o.Metadata.UID, At: s.at,
 		Ready: !ready || active}
 	if is.ExternalTrafficPolicy == "Local" {
-		if slice.Node, err = s.nodeOf(ctx, s.at); err != nil {
+		if slice.Node, err = s.nodes.nodeOf(ctx, s.client, s.at); err != nil {
 			return err
 		}
 	}

@@ -56,7 +56,7 @@ func (n *nodes) now() *network {
 var nodesResource = target.Resource{Version: "v1", Plural: "nodes"}
 
 // look asks the cluster for its nodes.
-func (s *Services) look(ctx context.Context) error {
+func (n *nodes) look(ctx context.Context, c *target.Client) error {
 	all := &network{nodes: map[netip.Addr]string{}}
 	here, err := net.InterfaceAddrs()
 	if err != nil {
@@ -67,26 +67,16 @@ func (s *Services) look(ctx context.Context) error {
 			all.nodes[p.Addr().Unmap()] = ""
 		}
 	}
-	if _, err := s.client.List(ctx, target.Listing{Resource: nodesResource}, func(o *target.Object) error {
+	if _, err := c.List(ctx, target.Listing{Resource: nodesResource}, func(o *target.Object) error {
 		all.add(o)
 		return nil
 	}); err != nil {
 		return err
 	}
-	s.nodes.mu.Lock()
-	defer s.nodes.mu.Unlock()
-	s.nodes.all, s.nodes.when = all, time.Now()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.all, n.when = all, time.Now()
 	return nil
-}
-
-// lookAgain asks again for nodes that were asked for. What is known holds for a while where that fails.
-func (s *Services) lookAgain(ctx context.Context) {
-	if s.nodes.now() == nil {
-		return
-	}
-	if err := s.look(ctx); err != nil {
-		s.Log.Debug("cannot list nodes", "err", err)
-	}
 }
 
 // add takes over a Node. Its bridge has one of the first two addresses of its Pods.
@@ -115,11 +105,11 @@ func (n *network) add(o *target.Object) {
 
 // nodeOf is the name of the node that an address of this site is at: the node's own, or one of its Pods'. It is empty
 // where that is not known.
-func (s *Services) nodeOf(ctx context.Context, at netip.Addr) (name string, err error) {
-	if all := s.nodes.now(); all != nil && all.nodes[at] != "" {
+func (n *nodes) nodeOf(ctx context.Context, c *target.Client, at netip.Addr) (name string, err error) {
+	if all := n.now(); all != nil && all.nodes[at] != "" {
 		return all.nodes[at], nil
 	}
-	_, err = s.client.List(ctx, target.Listing{Resource: pods, FieldSelector: "status.podIP=" + at.String()},
+	_, err = c.List(ctx, target.Listing{Resource: pods, FieldSelector: "status.podIP=" + at.String()},
 		func(o *target.Object) error {
 			var spec struct{ NodeName string }
 			if addressOf(o) != "" && json.Unmarshal(o.Spec, &spec) == nil {

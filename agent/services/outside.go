@@ -39,7 +39,8 @@ func outsidersOf(o *target.Object) outsiders {
 	return none
 }
 
-func (s *Services) outsiders(of callee) outsiders {
+// outsidersAt are those of a Service that is known here.
+func outsidersAt(s *Services, of callee) outsiders {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return outsidersOf(s.known[of.at])
@@ -47,12 +48,12 @@ func (s *Services) outsiders(of callee) outsiders {
 
 // outsider reports whether a caller may call a Service without being a Pod of its space, as far as that is known here,
 // and what other sites are told of it.
-func (s *Services) outsider(of callee, at netip.Addr) (from string, is bool) {
-	lets := s.outsiders(of)
+func outsider(s *Services, of callee, at netip.Addr) (from string, is bool) {
+	lets := outsidersAt(s, of)
 	if lets == none {
 		return "", false
 	}
-	if among, pods := s.amongOwn(at.String()); pods {
+	if among, pods := amongOwn(s, at.String()); pods {
 		return among.caller(), len(among.staying)+len(among.leaving) > 0
 	}
 	network := s.nodes.now()
@@ -64,7 +65,7 @@ func (s *Services) outsider(of callee, at netip.Addr) (from string, is bool) {
 
 // amongOwn are the Pods that have an address, none where one of them is not known to be the site's own: of no space. It
 // is false where no Pod has it.
-func (s *Services) amongOwn(at string) (all candidates, pods bool) {
+func amongOwn(s *Services, at string) (all candidates, pods bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for p := range s.pods[at] {

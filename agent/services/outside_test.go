@@ -75,8 +75,8 @@ func TestCallersFromOutside(t *testing.T) {
 			s.residentAt("ingress", "127.0.0.2")
 			s.residentAt("team", "127.0.0.4")
 			eventually(t, "the Pods are known", func() bool {
-				_, own := s.amongOwn("127.0.0.2")
-				_, team := s.amongOwn("127.0.0.4")
+				_, own := amongOwn(s.Services, "127.0.0.2")
+				_, team := amongOwn(s.Services, "127.0.0.4")
 				return own && team
 			})
 			conn := s.dialFrom(t, c.from, "http")
@@ -104,7 +104,7 @@ func TestAControllerThatIsNotKnown(t *testing.T) {
 	eventually(t, "the name leads to the agent", s.ready)
 	of := callee{key: store.Key{Space: "shop"}, spaceUID: "u-shop", at: name{"app", "web"}}
 	eventually(t, "the controller is known", func() bool {
-		_, is := s.outsider(of, netip.MustParseAddr("127.0.0.2"))
+		_, is := outsider(s.Services, of, netip.MustParseAddr("127.0.0.2"))
 		return is
 	})
 	s.forgetNamespaces()

@@ -188,7 +188,11 @@ func (s *Services) loop(ctx context.Context) {
 		case <-ctx.Done():
 		case <-s.woken:
 		case <-timer.C:
-			s.lookAgain(ctx)
+			if s.nodes.now() != nil { // what is known holds for a while where this fails
+				if err := s.nodes.look(ctx, s.client); err != nil {
+					s.Log.Debug("cannot list nodes", "err", err)
+				}
+			}
 			s.giveBack()
 			s.all()
 		}

@@ -62,7 +62,8 @@ type callee struct {
 	names []string
 }
 
-// peer is who connects: a Pod, or an address alone. The namespace has the name that policies of this cluster use for it.
+// peer is who connects: a Pod, or an address alone. The namespace has the name that policies of this cluster use
+// for it.
 type peer struct {
 	namespace               string // empty for an address alone
 	elsewhere               bool   // that is a namespace of another site, and none of the space

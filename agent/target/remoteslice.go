@@ -59,7 +59,8 @@ func (s *RemoteSlice) endpoints() []any {
 
 // Equal reports whether two slices are the same.
 func (s *RemoteSlice) Equal(o *RemoteSlice) bool {
-	return s.Ready == o.Ready && s.At == o.At && s.Node == o.Node && slices.Equal(s.Ports, o.Ports) && slices.Equal(s.Hosts, o.Hosts)
+	return s.Ready == o.Ready && s.At == o.At && s.Node == o.Node && slices.Equal(s.Ports, o.Ports) &&
+		slices.Equal(s.Hosts, o.Hosts)
 }
 
 // KeepRemoteSlice makes a slice as it is to be. It goes with its Service. A slice of that name which somebody

@@ -7,10 +7,10 @@ import "skerry.dev/skerry/server/placement"
 
 // entered reports whether others than Pods of the space are sent to a Service: what follows one are Ingresses and
 // routes. The lock must be held.
-func (o *Object) entered() bool { return o.Ties != nil && o.Ties.Followers.len() > 0 }
+func entered(o *Object) bool { return o.Ties != nil && o.Ties.Followers.len() > 0 }
 
 // enteredAt is where what sends callers to a Service is. The lock must be held.
-func (c *Catalog) enteredAt(o *Object) (at *Set) {
+func enteredAt(c *Catalog, o *Object) (at *Set) {
 	if o.Ties == nil {
 		return nil
 	}
@@ -21,7 +21,7 @@ func (c *Catalog) enteredAt(o *Object) (at *Set) {
 }
 
 // EntersTo are the Services that reach their space and that an object sends callers to. The lock must be held.
-func (o *Object) EntersTo() (out []*Object) {
+func EntersTo(o *Object) (out []*Object) {
 	if o.Ties == nil || o.Ties.of == nil {
 		return nil
 	}
@@ -35,38 +35,35 @@ func (o *Object) EntersTo() (out []*Object) {
 
 // Selects are the objects that an object selects or names, where it goes along with what it does. The lock must be
 // held.
-func (o *Object) Selects() []*Object {
+func Selects(o *Object) []*Object {
 	if o.Ties == nil {
 		return nil
 	}
 	return o.Ties.Leaders.list()
 }
 
-// answersAt are the targets that have a Service which reaches its space and that have, or may have, what answers for
+// AnswersAt are the targets that have a Service which reaches its space and that have, or may have, what answers for
 // it: where the Service itself is, and where its name is and what it selects. The lock must be held.
-func (c *Catalog) answersAt(o *Object) *Set {
+func AnswersAt(c *Catalog, o *Object) []string {
 	if o.Ties == nil || o.Named == nil {
-		return o.On
+		return o.On.List()
 	}
-	return c.Sets.Union(o.On, c.Sets.Both(o.Named, c.everywhere(nil, o.Ties.here)))
+	return c.Sets.Union(o.On, c.Sets.Both(o.Named, c.everywhere(nil, o.Ties.here))).List()
 }
-
-// AnswersAt are the names of these targets. The lock must be held.
-func AnswersAt(c *Catalog, o *Object) []string { return c.answersAt(o).List() }
 
 // answersElsewhere reports whether an object is reached also from targets where it is not: it is a Service that reaches
 // its space, or sends callers to such ones alone. The lock must be held.
-func (o *Object) answersElsewhere() bool {
+func answersElsewhere(o *Object) bool {
 	if o.Reaches {
 		return true
 	}
-	to := o.EntersTo()
+	to := EntersTo(o)
 	return len(to) > 0 && len(to) == o.Ties.Leaders.len()
 }
 
 // answersFrom is answersElsewhere of an object that is about to be written, by what it is to follow and its own word.
 // The lock must be held.
-func (c *Catalog) answersFrom(n *Namespace, f *placement.Follower, own placement.Reach) bool {
+func answersFrom(c *Catalog, n *Namespace, f *placement.Follower, own placement.Reach) bool {
 	if f.Selector != nil || own != placement.ReachTarget {
 		return n.reaches(own)
 	}

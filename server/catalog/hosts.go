@@ -27,7 +27,7 @@ func hosts(o *Object) string {
 // Shapes are the objects whose versions for targets depend on an object besides its own: the workloads that it scales,
 // the Services that go along with it, and those that it sends callers to. The lock must be held.
 func (o *Object) Shapes() []*Object {
-	if to := o.EntersTo(); to != nil {
+	if to := EntersTo(o); to != nil {
 		return to
 	}
 	if o.Ties == nil || o.Work == nil || o.Work.Hosts == nil {

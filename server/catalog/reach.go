@@ -84,7 +84,7 @@ func (c *Catalog) NamedAt(o *Object, on *Set) *Set {
 		return nil
 	}
 	var out []string
-	runs := c.Sets.Union(c.everywhere(nil, o.Namespace.Space.Runs), c.enteredAt(o))
+	runs := c.Sets.Union(c.everywhere(nil, o.Namespace.Space.Runs), enteredAt(c, o))
 	for _, name := range c.Sets.Minus(runs, on).List() {
 		if t := c.Targets[name]; t != nil && !t.Emptied {
 			out = append(out, name)

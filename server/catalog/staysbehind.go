@@ -18,7 +18,7 @@ func (c *Catalog) staying(o *Object) string {
 	var parts []string
 	say := func(followers objects) {
 		for f := range followers.all() {
-			if f.Ties.alone && !f.Leaving && !f.answersElsewhere() && c.Sets.Minus(o.Ties.told.on, c.placed(f)) != nil {
+			if f.Ties.alone && !f.Leaving && !answersElsewhere(f) && c.Sets.Minus(o.Ties.told.on, c.placed(f)) != nil {
 				parts = append(parts, f.title()+" "+c.stays(f))
 			}
 		}
@@ -71,14 +71,14 @@ func (c *Catalog) Parts(k store.Key, label string, content map[string]any) strin
 	}
 	n := sp.Namespaces[k.Namespace]
 	if f := placement.FollowerOf(k, content); f != nil {
-		if c.answersFrom(n, f, placement.ReachOf(k, content)) {
+		if answersFrom(c, n, f, placement.ReachOf(k, content)) {
 			return ""
 		}
 		return c.partsFrom(n, f, label)
 	}
 	var parts []string
 	visit := func(f *Object) {
-		if f.Ties.alone && !f.Leaving && !f.answersElsewhere() && f.Wish() != label {
+		if f.Ties.alone && !f.Leaving && !answersElsewhere(f) && f.Wish() != label {
 			parts = append(parts, f.title()+" "+c.stays(f))
 		}
 	}

@@ -21,7 +21,7 @@ func (s *step) remove(o *catalog.Object) {
 	d.bodies.drop(k, o.Hash) // one that was made anew may be there under the key already
 	o.Present, o.Hash = false, store.Hash{}
 	indexRights(o)
-	s.reach(o, false)
+	reach(s, o, false)
 	s.orphans(o)
 	s.stay(o, false)
 	d.saysOfConditions(o, "")
@@ -37,7 +37,7 @@ func (s *step) remove(o *catalog.Object) {
 	delete(o.Namespace.Space.CRDs, o)
 	delete(o.Namespace.Space.Customizers, o)
 	delete(o.Namespace.Space.Upsyncs, o)
-	s.shape(shaped)
+	shape(s, shaped)
 	asked := d.catalog.WasAsked(o)
 	for _, dep := range touched {
 		dep.Goes = asked

@@ -193,7 +193,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	touched := append(s.connect(o, r), d.catalog.Tie(o, r.follows, r.pods, r.runs)...)
 	o.Ends, o.Paused, o.OneJob = r.ends, r.paused, r.oneJob
 	o.Reach = r.reach
-	s.reach(o, o.Reaching())
+	reach(s, o, o.Reaching())
 	o.ReadOnce(w.Key, w.Object)
 	ended := r.finished && !o.Finished
 	if o.Finished = r.finished; o.Finished {
@@ -243,7 +243,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	for _, dep := range touched {
 		s.settle(dep, false)
 	}
-	s.shape(append(shaped, o.Shapes()...))
+	shape(s, append(shaped, o.Shapes()...))
 	if recorded {
 		s.follow(o)
 	}
@@ -304,9 +304,9 @@ func (s *step) moved(o *catalog.Object) {
 		return
 	}
 	s.d.attribute(o)
-	s.reach(o, o.Present && !o.Retired && o.Reaching())
+	reach(s, o, o.Present && !o.Retired && o.Reaching())
 	s.d.catalog.RerenderIfStale(o)
-	s.shape(o.Shapes())
+	shape(s, o.Shapes())
 	s.settle(o, false)
 	if o.Work != nil {
 		for _, dep := range o.Work.Names { // who decides says whether they go with it

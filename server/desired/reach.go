@@ -11,7 +11,7 @@ import (
 
 // reach takes over whether an object reaches all of its space. What does not go along with it, and it with others, is
 // another matter then.
-func (s *step) reach(o *catalog.Object, is bool) {
+func reach(s *step, o *catalog.Object, is bool) {
 	if o.Reaches == is {
 		return
 	}
@@ -23,7 +23,7 @@ func (s *step) reach(o *catalog.Object, is bool) {
 	if s.bulk {
 		return
 	}
-	for _, of := range o.Selects() {
+	for _, of := range catalog.Selects(o) {
 		s.d.catalog.NotesPlace(of)
 	}
 }
@@ -73,7 +73,7 @@ func (d *State) isName(k store.Key, target string) bool {
 }
 
 // shape has objects follow another one that says what targets get of them, and where their names are.
-func (s *step) shape(all []*catalog.Object) {
+func shape(s *step, all []*catalog.Object) {
 	s.d.catalog.RerenderIfStale(all...)
 	for _, o := range all {
 		if o.Reaches {

@@ -112,7 +112,7 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 		return kept, intended
 	}
 	s.d.tellUpsyncs(o)
-	for _, service := range o.EntersTo() {
+	for _, service := range catalog.EntersTo(o) {
 		s.settle(service, false)
 	}
 	if o.Work != nil {
