@@ -24,6 +24,8 @@ type Ties struct {
 	Leaders objects
 	// here counts the leaders that lead by where they are, nil for nowhere.
 	here places
+	// Doors are the targets at which the object stays a door, see door.
+	Doors *Set
 }
 
 // place is where a leader is. One that does not lead has its followers stay where they are.

@@ -38,6 +38,8 @@ type Catalog struct {
 	HookMarks  map[*Object]struct{}
 	Movers     Movers
 	PlaceNotes map[*Object]PlaceNote
+	Doors      map[*Object]map[string]door // by name of the target, see door
+	DoorsNoted map[*Object]string          // as annotations say it
 	Divided    map[*Rulebook]struct{}
 	// Parting is what is being cut off from its unit at this moment, because it has begun.
 	Parting map[*Object]struct{}
@@ -92,6 +94,8 @@ func New() *Catalog {
 		HookMarks:    map[*Object]struct{}{},
 		Movers:       Movers{},
 		PlaceNotes:   map[*Object]PlaceNote{},
+		Doors:        map[*Object]map[string]door{},
+		DoorsNoted:   map[*Object]string{},
 		Divided:      map[*Rulebook]struct{}{},
 		Moves:        map[Ref]placement.Moving{},
 		Passes:       map[uint64]PassWords{},

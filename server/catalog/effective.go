@@ -59,7 +59,7 @@ func (c *Catalog) placed(o *Object) *Set {
 	if o.Work != nil {
 		for _, w := range o.Work.NamedBy {
 			if w.BringsDependencies() {
-				on = c.Sets.Union(on, brings(c, w))
+				on = c.Sets.Union(on, c.Sets.Union(brings(c, w), doorsOf(w)))
 			}
 		}
 	}

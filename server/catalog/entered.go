@@ -15,7 +15,7 @@ func enteredAt(c *Catalog, o *Object) (at *Set) {
 		return nil
 	}
 	for f := range o.Ties.Followers.all() {
-		at = c.Sets.Union(at, f.On)
+		at = c.Sets.Union(at, c.Sets.Union(f.On, doorsOf(f)))
 	}
 	return at
 }

@@ -46,7 +46,7 @@ const noteDelay = time.Second
 func (c *Catalog) Note(o *Object) {
 	switch {
 	case o == nil || !o.Present || o.Retired || o.Leaving:
-	case o.Note.Record() == c.WantedNote(o) && !c.LivesOnChanged(o):
+	case o.Note.Record() == c.WantedNote(o) && !c.LivesOnChanged(o) && openUntil(c, o) == c.DoorsNoted[o]:
 	case Derives(o):
 		c.Notes.AddAfter(o.Key(), noteDelay)
 	default:

@@ -35,7 +35,8 @@ func (n *Namespace) reaches(own placement.Reach) bool {
 
 // NameAt is what a target gets of an object that is not there but for its name, nil for all of it.
 func (o *Object) NameAt(target string) *Name {
-	if n := o.Namespace.Space.Reaching[o]; n != nil && n.Hash != (store.Hash{}) && !o.On.Has(target) {
+	if n := o.Namespace.Space.Reaching[o]; n != nil && n.Hash != (store.Hash{}) && !o.On.Has(target) &&
+		!doorsOf(o).Has(target) {
 		return n
 	}
 	return nil

@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"time"
+
 	"k8s.io/apimachinery/pkg/labels"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -50,6 +52,7 @@ type Space struct {
 	Runs        map[*Set]int      // objects that run pods, per set of targets
 	Reach       placement.Reach   // what it says of its Services
 	Reaching    map[*Object]*Name // Services that reach all of the space
+	KeepEntry   time.Duration     // how long a door stays open, see door
 	Kept        *Set              // as of a namespace
 	Rights      Rights
 }

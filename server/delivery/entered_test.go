@@ -35,6 +35,7 @@ func (c *center) entered(target string, k store.Key) bool {
 func TestANameIsWhereCallersComeIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shop(t)
+		c.noDoors()
 		c.target("edge", nil)
 		c.namespace("app", m{v1alpha1.LabelTarget: "b"})
 		web, service, ingress := c.web(""), c.reaching(v1alpha1.ReachSpace), c.edgeIngress("web", "edge")

@@ -78,6 +78,7 @@ type question struct {
 	paused bool
 	served bool         // it is a Service, or one selects its pods
 	named  *catalog.Set // targets that have it for its name alone
+	feeds  *catalog.Set // targets that have it at all
 	// entries are the Services and Ingresses by which others reach it, none where nothing is replaced.
 	entries []store.Key
 	// scaling: it is yet to be sent with the replicas that it is to have.
@@ -91,7 +92,7 @@ func (d *Delivery) question(o *catalog.Object) question {
 	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o),
 		single: o.KeptSingle(), last: o.MovesLast(),
 		volume: o.IsClaim() || o.Work != nil && o.Work.Templates, claim: o.IsClaim(),
-		served: o.Served(), named: o.Named, ends: o.Ends && o.Hook == nil, paused: o.Paused,
+		served: o.Served(), named: o.Named, feeds: d.catalog.Feeds(o), ends: o.Ends && o.Hook == nil, paused: o.Paused,
 		scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
 }
 
@@ -287,7 +288,7 @@ func (d *Delivery) ask(l *look) {
 			if q.ends && begun && q.unsent == "" && !l.lacks(t, q) && l.mayRunAt(t) && !d.catalog.Discards(name) {
 				l.begun[t] = append(l.begun[t], q.key)
 			}
-			if reported && l.present[t] == "" && l.awaited(t, q) {
+			if reported && l.present[t] == "" && l.awaited(t, q) && !l.staysFor(t, q) {
 				l.present[t] = q.text()
 			} else if !reported && l.unseen[t] == "" {
 				l.unseen[t] = q.text()

@@ -25,4 +25,11 @@ func (l *look) awaited(t binding.TargetID, q question) bool {
 	return q.last || !slices.Contains(l.handsOver, t)
 }
 
+// staysFor reports whether an object stays on a target that was left, for the sake of others there. It is not waited
+// for. A claim is: its volume may be what comes along.
+func (l *look) staysFor(t binding.TargetID, q question) bool {
+	_, off := l.confirms[t]
+	return off && !q.claim && q.feeds.Has(l.names[t])
+}
+
 func (l *look) has(t binding.TargetID) bool { _, ok := l.sole[t]; return ok }

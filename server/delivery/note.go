@@ -15,6 +15,7 @@ import (
 // annotate writes the annotations of one object that are not right: where it is, and the unit that it
 // is with, where no decision depends on when that is written.
 func (d *Delivery) annotate(ctx context.Context, k store.Key) error {
+	d.CloseDoors(k)
 	d.catalog.Lock() // targets are interned
 	o := d.catalog.Find(k)
 	if o == nil || o.Leaving || o.Retired {
@@ -34,6 +35,9 @@ func (d *Delivery) annotate(ctx context.Context, k store.Key) error {
 	}
 	if d.catalog.LivesOnChanged(o) {
 		annotations[v1alpha1.AnnotationDependents] = orNull(d.catalog.KeptFor(o.Namespace.Space.Namespaces[o.Name]).Record())
+	}
+	if text, news := catalog.OpenUntil(d.catalog, o); news {
+		annotations[v1alpha1.AnnotationOpenUntil] = orNull(text)
 	}
 	revision, apiVersion := o.Revision, o.Kind.ApiVersion
 	d.catalog.Unlock()

@@ -225,6 +225,7 @@ func TestWhoSaysThatANameReaches(t *testing.T) {
 func TestANameTakesNobodyIn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shop(t)
+		c.noDoors()
 		c.namespace("app", nil)
 		c.namespace("front", nil)
 		c.front("b")

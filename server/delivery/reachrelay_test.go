@@ -39,6 +39,7 @@ func (c *center) serves(target string, k store.Key, uid, above string, want ...s
 func TestANameComesToARelay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shop(t)
+		c.noDoors()
 		c.relay("b")
 		c.namespace("app", m{v1alpha1.LabelTarget: "a"})
 		c.namespace("front", nil)

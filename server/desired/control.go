@@ -61,6 +61,13 @@ func (s *step) spaceObject(w store.Write) {
 		word = placement.ReachWord(string(o.Spec.Services.Reach))
 	}
 	spaceReach(s, sp, word)
+	keeps := sp.KeepEntry
+	if sp.KeepEntry = catalog.KeepEntry; o.Spec.Services != nil && o.Spec.Services.KeepEntry != nil {
+		sp.KeepEntry = o.Spec.Services.KeepEntry.Duration
+	}
+	if sp.KeepEntry != keeps {
+		followDoors(s, sp)
+	}
 	offered, err := optional(o.Spec.LocationSelector)
 	if err != nil {
 		d.cfg.Log.Warn(
@@ -94,6 +101,7 @@ func (s *step) spaceObject(w store.Write) {
 	sp.Known, sp.Offered, sp.Fallback = true, offered, fallback
 	if !same && !s.bulk {
 		s.followLivesOn(sp)
+		followDoors(s, sp)
 		d.catalog.WakeSpace(sp)
 	}
 }
@@ -170,6 +178,9 @@ func (s *step) syncTarget(w store.Write) {
 	}
 	if fresh || renamed || before.Removing != t.Removing || !maps.Equal(before.Labels, t.Labels) {
 		s.followAllLivesOn()
+	}
+	if before.Removing != t.Removing || before.Drained() != t.Drained() || !maps.Equal(before.Labels, t.Labels) {
+		followDoors(s, nil)
 	}
 	switch {
 	case s.bulk:

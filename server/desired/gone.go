@@ -30,6 +30,7 @@ func (s *step) remove(o *catalog.Object) {
 	delete(d.catalog.Finished, o)
 	delete(d.catalog.Records.Keeping, o)
 	delete(d.catalog.PlaceNotes, o)
+	catalog.ForgetDoors(d.catalog, o)
 	s.hook(o, nil)
 	d.catalog.Movers.Mark(o, nil)
 	d.sized(o, 0)

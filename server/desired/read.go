@@ -49,6 +49,7 @@ type reading struct {
 	reach      placement.Reach
 	hosts      *placement.Hosts
 	oneJob     bool
+	openUntil  string
 }
 
 // securityNeed is what the Pods of an object need, which is known of one whose spec is as it was.
@@ -86,6 +87,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		hook:       catalog.ReadHook(k, obj),
 		mover:      catalog.ReadMover(k, obj),
 		follows:    placement.FollowerOf(k, obj),
+		openUntil:  fields.Clone(meta, "annotations", v1alpha1.AnnotationOpenUntil),
 		reach:      placement.ReachOf(k, obj),
 	}
 	r.hosts = placement.HostsOf(k, obj, r.replicas)

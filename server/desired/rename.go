@@ -1,6 +1,7 @@
 package desired
 
 import (
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/store"
 )
 
@@ -24,6 +25,7 @@ func (s *step) rename(name, uid string) bool {
 	moveKey(d.catalog.Rooms.Overflow, old, name)
 	d.Doubts.rename(old, name)
 	d.catalog.RenameLivesOn(old, name)
+	catalog.RenameDoors(d.catalog, old, name)
 	s.renamedTo = name
 	return true
 }

@@ -83,8 +83,12 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 		next = s.d.catalog.Sets.Both(o.On, next)
 	}
 	s.d.charge(o, next)
-	named := s.d.catalog.NamedAt(o, next)
-	if next == o.On && named == o.Named && !changed {
+	if next != o.On {
+		closesAfter(s.d, o, catalog.KeepOpen(s.d.catalog, o, next))
+	}
+	doors, opens := catalog.Doors(s.d.catalog, o, next)
+	named := s.d.catalog.Sets.Union(s.d.catalog.NamedAt(o, next), doors)
+	if next == o.On && named == o.Named && !changed && !opens {
 		return false, false
 	}
 	s.d.toldContent(o)
@@ -108,7 +112,7 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 	for _, t := range send {
 		s.changes[t] = append(s.changes[t], s.d.catalog.Change(o, t))
 	}
-	if !moves {
+	if !moves && !opens {
 		return kept, intended
 	}
 	s.d.tellUpsyncs(o)

@@ -110,6 +110,10 @@ const (
 	// stays for what a workload owned that was deleted with orphan. The center writes it; a user who
 	// takes it off ends what lives on there. It does not travel.
 	AnnotationDependents = "skerry.dev/dependents"
+	// AnnotationOpenUntil stands on a Service or an Ingress that reaches its space while it stays at SyncTargets that it
+	// has left, for callers who know its address there: until when, as a JSON object of times by the name of the
+	// SyncTarget. The center writes it; a user who takes it off ends that. It does not travel.
+	AnnotationOpenUntil = "skerry.dev/open-until"
 	// AnnotationHook stands on a Job that is a hook of a move: which record it is of, the target that is
 	// to be left and the attempt. Only the center writes it, and it does not travel.
 	AnnotationHook = "skerry.dev/hook"
@@ -191,6 +195,7 @@ func CenterAnnotations() []string {
 		AnnotationHook,
 		AnnotationMover,
 		AnnotationDependents,
+		AnnotationOpenUntil,
 	}
 }
 

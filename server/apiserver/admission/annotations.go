@@ -100,6 +100,8 @@ func (m *Annotations) guard(ctx context.Context, a admission.Attributes, obj, ol
 		case has == had && is == was:
 		case !has && name == v1alpha1.AnnotationDependents && ofNamespace(a) && !whole(ctx):
 			// A user ends what lives on there.
+		case !has && name == v1alpha1.AnnotationOpenUntil && !whole(ctx):
+			// A user closes what stays open there.
 		case !has:
 			// Whoever writes an object or a patch from a file that lacks the annotation does not mean
 			// to remove it.

@@ -1,0 +1,177 @@
+package catalog
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/store"
+)
+
+// A door is where callers from outside come in: a Service with a node port or a load balancer, an Ingress, a route.
+// They know its address, and go on using it for a while after what answers has moved to another target. So a door
+// that reaches its space stays open at a target that it has left, and leads them to where that is now. As a name it
+// is no place of the object: no record has it, and no move waits for it. The annotation skerry.dev/open-until says
+// how long.
+
+// KeepEntry is how long a door stays open where its Space says nothing.
+const KeepEntry = time.Hour
+
+// door is a target at which an object stays a door.
+type door struct {
+	until time.Time
+	noted bool // the annotation says so
+}
+
+// isDoor reports whether others than Pods come in by an object and get to where it leads. The lock must be held.
+func isDoor(o *Object) bool {
+	if !o.Present || o.Leaving || o.Retired {
+		return false
+	}
+	if o.Reaches {
+		n := o.Namespace.Space.Reaching[o]
+		return n != nil && n.Hash != (store.Hash{})
+	}
+	return answersElsewhere(o)
+}
+
+// KeepOpen takes over where an object is now: it stays a door where it was. It returns for how long it does at the
+// most, 0 where it does not. The lock must be held.
+func KeepOpen(c *Catalog, o *Object, next *Set) (longest time.Duration) {
+	for _, name := range next.List() {
+		delete(c.Doors[o], name)
+	}
+	keep := o.Namespace.Space.KeepEntry
+	if lost := c.Sets.Minus(o.On, next); lost != nil && keep > 0 && isDoor(o) && (next != nil || replaced(c, o)) {
+		for _, name := range lost.List() {
+			if t := c.Targets[name]; t != nil && staysOpen(t) {
+				open(c, o, name, door{until: time.Now().Add(keep).Truncate(time.Second)})
+				longest = keep
+			}
+		}
+	}
+	if len(c.Doors[o]) == 0 {
+		delete(c.Doors, o)
+	}
+	return longest
+}
+
+func open(c *Catalog, o *Object, target string, d door) {
+	if c.Doors[o] == nil {
+		c.Doors[o] = map[string]door{}
+	}
+	c.Doors[o][target] = d
+}
+
+// staysOpen reports whether doors stay at a target: nobody wants it to be empty.
+func staysOpen(t *Target) bool { return !t.Emptied && !t.Removing && !t.Drained() }
+
+// replaced reports whether an object, or what it leads to, has left a target for another one, and is not there yet.
+func replaced(c *Catalog, o *Object) bool {
+	is := func(o *Object) bool {
+		return slices.ContainsFunc(c.Records.Index.Record(c.Records.Of(o)).Places, func(p binding.Place) bool {
+			return p.Leaving == binding.Replaced
+		})
+	}
+	return is(o) || o.Ties != nil && slices.ContainsFunc(o.Ties.Leaders.list(), is)
+}
+
+// doorsAt is where an object that is on a set of targets is a door besides. The lock must be held.
+func doorsAt(c *Catalog, o *Object, on *Set) *Set {
+	all, sp := c.Doors[o], o.Namespace.Space
+	if len(all) == 0 || !isDoor(o) || sp.KeepEntry == 0 || on == nil && !replaced(c, o) {
+		return nil
+	}
+	var names []string
+	for name, d := range all {
+		if t := c.Targets[name]; t != nil && staysOpen(t) && offers(sp, t.Target) && !on.Has(name) &&
+			time.Now().Before(d.until) {
+			names = append(names, name)
+		}
+	}
+	return c.Sets.Of(names)
+}
+
+// Doors returns the targets at which an object that is on a set of targets is a door besides, and takes that over. It
+// reports whether that is news. The lock must be held.
+func Doors(c *Catalog, o *Object, on *Set) (at *Set, news bool) {
+	if at = doorsAt(c, o, on); o.Ties == nil {
+		return nil, false
+	}
+	news = at != o.Ties.Doors
+	o.Ties.Doors = at
+	return at, news
+}
+
+// doorsOf are the targets at which an object is a door without being there. The lock must be held.
+func doorsOf(o *Object) *Set {
+	if o.Ties == nil {
+		return nil
+	}
+	return o.Ties.Doors
+}
+
+// openUntil is what the annotation of an object should say of its doors. The lock must be held.
+func openUntil(c *Catalog, o *Object) string {
+	until, at := map[string]string{}, doorsAt(c, o, o.On)
+	for name, d := range c.Doors[o] {
+		if at.Has(name) {
+			until[name] = d.until.UTC().Format(time.RFC3339)
+		}
+	}
+	if len(until) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(until) // names and times can be written
+	return string(text)
+}
+
+// OpenUntil is what the annotation should say, and whether that is news. The lock must be held.
+func OpenUntil(c *Catalog, o *Object) (text string, news bool) {
+	text = openUntil(c, o)
+	return text, text != c.DoorsNoted[o]
+}
+
+// ReadDoors takes over what the annotation of an object says: a door that it does not name any more is closed. It
+// returns for how long the others stay open at the most. The lock must be held.
+func ReadDoors(c *Catalog, o *Object, text string) (longest time.Duration) {
+	at := map[string]time.Time{}
+	if text != "" && json.Unmarshal([]byte(text), &at) != nil {
+		at = nil
+	}
+	if text == "" {
+		delete(c.DoorsNoted, o)
+	} else {
+		c.DoorsNoted[o] = text
+	}
+	for name, d := range c.Doors[o] {
+		if _, still := at[name]; d.noted && !still {
+			delete(c.Doors[o], name)
+		}
+	}
+	for name, until := range at {
+		open(c, o, name, door{until, true})
+		longest = max(longest, time.Until(until))
+	}
+	if len(c.Doors[o]) == 0 {
+		delete(c.Doors, o)
+	}
+	return longest
+}
+
+// ForgetDoors is for an object that is gone. The lock must be held.
+func ForgetDoors(c *Catalog, o *Object) {
+	delete(c.Doors, o)
+	delete(c.DoorsNoted, o)
+}
+
+// RenameDoors has doors follow the new name of a target. The lock must be held.
+func RenameDoors(c *Catalog, from, to string) {
+	for _, all := range c.Doors {
+		if d, has := all[from]; has {
+			delete(all, from)
+			all[to] = d
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package desired
+
+import (
+	"time"
+
+	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/store"
+)
+
+// closesAfter has an object looked at when the last of its doors has closed, 0 for none.
+func closesAfter(d *State, o *catalog.Object, longest time.Duration) {
+	if longest > 0 {
+		d.catalog.Notes.AddAfter(o.Key(), longest+time.Second)
+	}
+}
+
+// followDoors settles what stays a door, after targets or a space changed; nil is every space.
+func followDoors(s *step, of *catalog.Space) {
+	if s.bulk {
+		return
+	}
+	for o := range s.d.catalog.Doors {
+		if of == nil || o.Namespace.Space == of {
+			s.settle(o, false)
+			s.d.catalog.Note(o)
+		}
+	}
+}
+
+// CloseDoors takes an object away from where it does not stay a door any more.
+func (d *State) CloseDoors(k store.Key) {
+	d.catalog.Lock()
+	defer d.catalog.Unlock()
+	o := d.catalog.Find(k)
+	if o == nil || len(d.catalog.Doors[o]) == 0 {
+		return
+	}
+	s := d.begin(0)
+	s.settle(o, false)
+	s.finish()
+}
