@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -101,7 +102,7 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 	if space := found.OriginSpace(); space != "" && space != t.Key.Space {
 		return &takenError{space: space}
 	}
-	if isDefaultAccount(t.Key) {
+	if site.IsDefaultAccount(t.Key) {
 		return mayFill(a, t)
 	}
 	if !t.policy.takesOver() && !t.policy.takesOverEqual() {
@@ -111,7 +112,7 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 		if err := a.Site.Policy().TakeOver(t.Key.Group, t.Key.Resource); err != nil {
 			return err
 		}
-		if protected(t.at) { // the Service of the cluster's API, for example
+		if site.Protected(t.at) { // the Service of the cluster's API, for example
 			return &policy.Refusal{Reason: policy.ReasonTakeOver,
 				Message: "the cluster made the object for itself, and nobody takes it over; choose another name"}
 		}

@@ -10,6 +10,7 @@ import (
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/variants"
 	"skerry.dev/skerry/store"
@@ -140,6 +141,8 @@ type Config struct {
 // Applier makes the target match the desired state.
 type Applier struct {
 	Config
+	// Gate is what the owner of the target lets spaces have there.
+	Gate           *site.Gate
 	queue          *queue
 	drifts         drifts
 	conflicts      conflictBackoff
@@ -160,7 +163,8 @@ type Applier struct {
 // New returns an Applier. It does nothing before Run.
 func New(c Config) *Applier {
 	return &Applier{
-		Config: c, queue: newQueue(), finished: make(chan store.Entry, Workers),
+		Config: c, Gate: site.New(site.Config{Inventory: c.Inventory, Clients: c.Clients}),
+		queue: newQueue(), finished: make(chan store.Entry, Workers),
 		unrecorded: checklist{done: make(chan struct{})}, remade: newRemade(),
 	}
 }

@@ -19,12 +19,12 @@ func (a *Applier) waiting(ctx context.Context, c *target.Client, at store.Key, l
 	if at.Class() != store.ClassNamespace || !errors.As(err, &awaited) {
 		return err
 	}
-	holders, failed := a.holders(ctx, c, at.Name)
+	names, failed := holders(ctx, c, at.Name)
 	if failed != nil {
 		a.Log.Debug("what holds a namespace is not known", "namespace", at.Name, "err", failed)
 	}
-	if len(holders) > 0 {
-		awaited.detail = " (held by " + strings.Join(holders, ", ") + ")"
+	if len(names) > 0 {
+		awaited.detail = " (held by " + strings.Join(names, ", ") + ")"
 		if len(awaited.finalizers) == 0 {
 			awaited.finalizers = []string{"kubernetes"}
 		}
@@ -32,9 +32,14 @@ func (a *Applier) waiting(ctx context.Context, c *target.Client, at store.Key, l
 	return awaited
 }
 
+// enoughHolders bounds how many objects are looked for that hold a Namespace.
+const enoughHolders = 4
+
+var errEnough = errors.New("enough seen")
+
 // holders returns the first objects in a namespace that are being deleted and wait for finalizers,
 // with those.
-func (a *Applier) holders(ctx context.Context, c *target.Client, namespace string) (names []string, err error) {
+func holders(ctx context.Context, c *target.Client, namespace string) (names []string, err error) {
 	resources, err := c.NamespacedResources(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look for what holds namespace %s: %w", namespace, err)
@@ -48,7 +53,7 @@ func (a *Applier) holders(ctx context.Context, c *target.Client, namespace strin
 					return nil
 				}
 				names = append(names, r.Plural+"/"+o.Metadata.Name+": "+strings.Join(o.Metadata.Finalizers, ", "))
-				if len(names) >= enoughLeft {
+				if len(names) >= enoughHolders {
 					return errEnough
 				}
 				return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -32,7 +33,7 @@ var furnishing = []struct {
 	resource target.Resource
 	name     string
 }{
-	{target.Resource{Version: "v1", Plural: "serviceaccounts"}, defaultAccount},
+	{target.Resource{Version: "v1", Plural: "serviceaccounts"}, site.DefaultAccount},
 	{target.Resource{Version: "v1", Plural: "configmaps"}, "kube-root-ca.crt"},
 }
 

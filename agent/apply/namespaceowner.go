@@ -9,6 +9,7 @@ import (
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -195,13 +196,13 @@ func (a *Applier) claim(ctx context.Context, t *task, found *target.Object) erro
 
 // inspect finds out whether anybody uses a namespace.
 func (a *Applier) inspect(ctx context.Context, t *task, is *policy.Existing) error {
-	var foreign *foreignContentsError
-	err := a.foreignInNamespace(ctx, t.client, t.at)
+	var foreign *site.ForeignContentsError
+	err := site.ForeignInNamespace(ctx, t.client, t.at)
 	if err != nil && !errors.As(err, &foreign) {
 		return err
 	}
 	if foreign != nil {
-		is.Foreign = foreign.names
+		is.Foreign = foreign.Names
 	}
 	if is.Bound, err = t.client.BoundAccounts(ctx, t.at.Name); err != nil {
 		return fmt.Errorf("look for rights of the ServiceAccounts in namespace %s: %w", t.at.Name, err)
@@ -221,7 +222,7 @@ func (a *Applier) releaseNamespace(
 	at store.Key,
 	uid string,
 ) error {
-	if err := a.foreignContents(ctx, c, at); errors.Is(err, errOwnLeft) {
+	if err := a.Gate.Contents(ctx, c, at); errors.Is(err, site.ErrOwnLeft) {
 		return err
 	}
 	if err := c.Unbind(ctx, at.Name); err != nil {

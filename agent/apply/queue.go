@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/agent/backoff"
+	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compactmap"
 )
@@ -258,7 +259,7 @@ func needs(k store.Key) []store.Key {
 	}
 	if runsPods(k) {
 		out = append(out, store.Key{
-			Space: k.Space, Resource: "serviceaccounts", Namespace: k.Namespace, Name: defaultAccount,
+			Space: k.Space, Resource: "serviceaccounts", Namespace: k.Namespace, Name: site.DefaultAccount,
 		})
 	}
 	if k.Group != "" {

@@ -12,6 +12,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/variant"
@@ -52,18 +53,18 @@ const needNotTravel = "if only controllers of the space act on its objects, it n
 // after some tries.
 func classify(err error) failure {
 	var changed *changedError
-	var left *foreignContentsError
+	var left *site.ForeignContentsError
 	var taken *takenError
 	var fields *fieldConflict
 	var wrong *policyError
 	var awaited *deletingError
-	var site *policy.Refusal
+	var refused *policy.Refusal
 	var ending *endingNamespaceError
 	var variety *variant.Error
 	var ruled *ruleError
 	passing := failure{patience: 3, base: soon, limit: soonLimit}
 	refusal := failure{refused: true, base: slow, limit: slowLimit}
-	if errors.As(err, &site) && site.Reason == policy.ReasonDefinition {
+	if errors.As(err, &refused) && refused.Reason == policy.ReasonDefinition {
 		err = fmt.Errorf("%w; %s", err, needNotTravel)
 	}
 	switch {
@@ -76,18 +77,18 @@ func classify(err error) failure {
 	case errors.As(err, &awaited) && len(awaited.finalizers) > 0:
 		passing.patience, passing.limit = 5, slowLimit // the watch tells when it is gone
 		return passing.says("WaitingForFinalizers", err)
-	case errors.As(err, &awaited), errors.Is(err, errOwnLeft):
+	case errors.As(err, &awaited), errors.Is(err, site.ErrOwnLeft):
 		passing.quiet = true
 		return passing.says("Deleting", err)
 	case errors.As(err, &left):
 		return refusal.says("NotEmpty", err)
 	case errors.As(err, &taken):
 		return refusal.says("AlreadyExists", err)
-	case errors.As(err, &site) && site.Passing:
+	case errors.As(err, &refused) && refused.Passing:
 		passing.patience, passing.limit = onItsWay, slowLimit
-		return passing.says(site.Reason, err)
-	case errors.As(err, &site):
-		return refusal.says(site.Reason, err)
+		return passing.says(refused.Reason, err)
+	case errors.As(err, &refused):
+		return refusal.says(refused.Reason, err)
 	case errors.Is(err, errNoNamespace):
 		return passing.says("NamespaceMissing", err)
 	case errors.As(err, &fields):

@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 )
 
@@ -42,7 +43,7 @@ func TestClassify(t *testing.T) {
 			"Invalid", false},
 		{&policy.Refusal{Reason: policy.ReasonKind}, "KindNotAllowed", true},
 		{&policy.Refusal{Reason: policy.ReasonServiceAccount, Passing: true}, "ServiceAccountNotAllowed", false},
-		{&foreignContentsError{[]string{"a", "b", "c", "d"}}, "NotEmpty", true},
+		{&site.ForeignContentsError{Names: []string{"a", "b", "c", "d"}}, "NotEmpty", true},
 		{&deletingError{finalizers: []string{"example.com/slow"}}, "WaitingForFinalizers", false},
 		{fmt.Errorf("x: %w", target.ErrNotServed), "NotServed", false},
 		{apierrors.NewNotFound(schema.GroupResource{Resource: "namespaces"}, "n"), "NamespaceMissing", false},

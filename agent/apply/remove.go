@@ -13,6 +13,7 @@ import (
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -125,9 +126,9 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 		return a.finish(ctx, e, "not made by us")
 	case how == store.RemoveOrphan && policy.IsWebhooks(e.Key.Group, e.Key.Resource) && a.sealed():
 		how = store.RemoveDelete // nobody would narrow it from then on
-	case how != store.RemoveOrphan && isDefaultAccount(at):
+	case how != store.RemoveOrphan && site.IsDefaultAccount(at):
 		return takeOffAccount(ctx, a, client, e, at, r)
-	case how != store.RemoveOrphan && protected(at):
+	case how != store.RemoveOrphan && site.Protected(at):
 		return a.finish(ctx, e, "protected name")
 	}
 	return a.carryOut(ctx, client, e, at, r, how)
@@ -184,7 +185,7 @@ func (a *Applier) carryOut(
 	if err := a.waiting(ctx, c, at, live); err != nil {
 		return err
 	}
-	if err := a.foreignContents(ctx, c, at); err != nil {
+	if err := a.Gate.Contents(ctx, c, at); err != nil {
 		return err
 	}
 	if err := a.markClaims(ctx, c, e.Key, at, live.Spec); err != nil {

@@ -70,14 +70,7 @@ func (a *Applier) find(
 	at store.Key,
 	cached bool,
 ) (*target.Object, error) {
-	found, err := c.Get(ctx, r, at.Namespace, at.Name, cached)
-	if apierrors.IsNotFound(err) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+	return target.Find(ctx, c, r, at, cached)
 }
 
 // read returns the object of a task, also in full; nil when there is none.

@@ -19,7 +19,7 @@ var layers = map[string][]string{
 
 // leaves are packages that a sibling may import: the pure ones of the server (types, or functions
 // without I/O) and its queues, and those that the agent's halves stand on: its waits, the client of the
-// target, the record of what was applied there, the site's policy, and a target for tests; also podexec, by which the
+// target, the record of what was applied there, the site's policy and its gate, and a target for tests; also podexec, by which the
 // center and its admin's commands reach into Pods. Leaves import only leaves.
 var leaves = []string{
 	"server/api/v1alpha1",
@@ -42,6 +42,7 @@ var leaves = []string{
 	"agent/targettest",
 	"agent/inventory",
 	"agent/policy",
+	"agent/site",
 	"agent/variants",
 	"agent/backoff",
 	"packaging/systemd",

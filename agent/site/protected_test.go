@@ -1,4 +1,4 @@
-package apply
+package site
 
 import (
 	"testing"
@@ -32,7 +32,7 @@ func TestProtected(t *testing.T) {
 		{Group: "flowcontrol.apiserver.k8s.io", Resource: "prioritylevelconfigurations", Name: "my-level"}: false,
 	}
 	for k, want := range cases {
-		if protected(k) != want {
+		if Protected(k) != want {
 			t.Errorf("%s: protected is %v", k, !want)
 		}
 	}

@@ -1,4 +1,4 @@
-package apply
+package site
 
 import (
 	"context"
@@ -15,61 +15,61 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// foreignContentsError is returned when a Namespace or a CustomResourceDefinition cannot go because
+// ForeignContentsError is returned when a Namespace or a CustomResourceDefinition cannot go because
 // it holds objects that are not ours.
-type foreignContentsError struct{ names []string }
+type ForeignContentsError struct{ Names []string }
 
 // Error names up to three of them.
-func (l *foreignContentsError) Error() string {
-	text := strings.Join(l.names[:min(3, len(l.names))], ", ")
-	if len(l.names) > 3 {
+func (l *ForeignContentsError) Error() string {
+	text := strings.Join(l.Names[:min(3, len(l.Names))], ", ")
+	if len(l.Names) > 3 {
 		text += " and others"
 	}
 	return "kept on the target, because it holds objects that were not delivered from here: " + text +
 		"; remove them, and it goes too"
 }
 
-// errOwnLeft is returned while objects that we delivered are still in it.
-var errOwnLeft = errors.New("objects that were delivered into it are still being removed")
+// ErrOwnLeft is returned while objects that we delivered are still in it.
+var ErrOwnLeft = errors.New("objects that were delivered into it are still being removed")
 
 // enoughLeft bounds how many foreign objects are looked for.
 const enoughLeft = 4
 
-// foreignContents returns an error while a container, a key in the names of the target, must stay:
-// nothing of anybody else is deleted with it.
-func (a *Applier) foreignContents(ctx context.Context, c *target.Client, at store.Key) error {
+// Contents returns an error while a container, a key in the names of the target, must stay: nothing
+// of anybody else is deleted with it.
+func (g *Gate) Contents(ctx context.Context, c *target.Client, at store.Key) error {
 	switch at.Class() {
 	case store.ClassNamespace:
-		if a.Inventory.Any(func(other store.Key, r inventory.Record) bool {
+		if g.Inventory.Any(func(other store.Key, r inventory.Record) bool {
 			return other.Namespace != "" && target.Mapping(r.Prefix).There(other.Namespace) == at.Name &&
-				a.sameView(at, other)
+				g.sameView(at, other)
 		}) {
-			return errOwnLeft
+			return ErrOwnLeft
 		}
-		return a.foreignInNamespace(ctx, c, at)
+		return ForeignInNamespace(ctx, c, at)
 	case store.ClassCRD:
 		plural, group, _ := strings.Cut(at.Name, ".")
 		ours := func(other store.Key, _ inventory.Record) bool {
-			return other.Resource == plural && other.Group == group && a.sameView(at, other)
+			return other.Resource == plural && other.Group == group && g.sameView(at, other)
 		}
-		if a.Inventory.Any(ours) {
-			return errOwnLeft
+		if g.Inventory.Any(ours) {
+			return ErrOwnLeft
 		}
-		return a.foreignOfKind(ctx, c, group, plural)
+		return foreignOfKind(ctx, c, group, plural)
 	case store.ClassOther:
 	}
 	return nil
 }
 
-func (a *Applier) sameView(one, other store.Key) bool {
+func (g *Gate) sameView(one, other store.Key) bool {
 	if one.Space == other.Space {
 		return true
 	}
-	x, err := a.Clients.For(one.Space)
+	x, err := g.Clients.For(one.Space)
 	if err != nil {
 		return false
 	}
-	y, err := a.Clients.For(other.Space)
+	y, err := g.Clients.For(other.Space)
 	return err == nil && x == y
 }
 
@@ -77,14 +77,14 @@ func (a *Applier) sameView(one, other store.Key) bool {
 // server's cache.
 const kindsAtOnce = 16
 
-// foreignInNamespace looks for objects that neither we nor the target's own controllers made.
-func (a *Applier) foreignInNamespace(ctx context.Context, c *target.Client, at store.Key) error {
+// ForeignInNamespace looks for objects that neither we nor the target's own controllers made.
+func ForeignInNamespace(ctx context.Context, c *target.Client, at store.Key) error {
 	namespace := at.Name
 	served, err := c.Served(ctx)
 	if err != nil {
 		return fmt.Errorf("look for leftovers in namespace %s: %w", namespace, err)
 	}
-	left, of := &foreignContentsError{}, ofCluster(served)
+	left, of := &ForeignContentsError{}, ofCluster(served)
 	var mu sync.Mutex // held for left
 	lists, listing := errgroup.WithContext(ctx)
 	lists.SetLimit(kindsAtOnce)
@@ -103,7 +103,7 @@ func (a *Applier) foreignInNamespace(ctx context.Context, c *target.Client, at s
 					}
 					mu.Lock()
 					defer mu.Unlock()
-					left.names = append(left.names, r.Plural+"/"+o.Metadata.Name)
+					left.Names = append(left.Names, r.Plural+"/"+o.Metadata.Name)
 					return left.enough()
 				},
 			)
@@ -116,12 +116,12 @@ func (a *Applier) foreignInNamespace(ctx context.Context, c *target.Client, at s
 	if err := lists.Wait(); err != nil && !errors.Is(err, errEnough) {
 		return err
 	}
-	slices.Sort(left.names)
+	slices.Sort(left.Names)
 	return left.orNil()
 }
 
 // foreignOfKind looks for custom resources that are not ours, in all namespaces.
-func (a *Applier) foreignOfKind(ctx context.Context, c *target.Client, group, plural string) error {
+func foreignOfKind(ctx context.Context, c *target.Client, group, plural string) error {
 	versions, err := c.Versions(ctx, group)
 	if errors.Is(err, target.ErrNotServed) || err == nil && len(versions) == 0 {
 		return nil
@@ -129,13 +129,13 @@ func (a *Applier) foreignOfKind(ctx context.Context, c *target.Client, group, pl
 	if err != nil {
 		return fmt.Errorf("look for leftover %s: %w", plural, err)
 	}
-	left := &foreignContentsError{}
+	left := &ForeignContentsError{}
 	listing := target.Listing{
 		Resource:     target.Resource{Group: group, Version: versions[0], Plural: plural},
 		MetadataOnly: true,
 	}
 	_, err = c.List(ctx, listing, func(o *target.Object) error {
-		left.names = append(left.names, o.Metadata.Namespace+"/"+o.Metadata.Name)
+		left.Names = append(left.Names, o.Metadata.Namespace+"/"+o.Metadata.Name)
 		return left.enough()
 	})
 	if err != nil && !errors.Is(err, errEnough) && !errors.Is(err, target.ErrNotServed) {
@@ -146,15 +146,15 @@ func (a *Applier) foreignOfKind(ctx context.Context, c *target.Client, group, pl
 
 var errEnough = errors.New("enough seen")
 
-func (l *foreignContentsError) enough() error {
-	if len(l.names) >= enoughLeft {
+func (l *ForeignContentsError) enough() error {
+	if len(l.Names) >= enoughLeft {
 		return errEnough
 	}
 	return nil
 }
 
-func (l *foreignContentsError) orNil() error {
-	if len(l.names) == 0 {
+func (l *ForeignContentsError) orNil() error {
+	if len(l.Names) == 0 {
 		return nil
 	}
 	return l
