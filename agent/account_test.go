@@ -24,7 +24,7 @@ func TestSpacesWriteAsTheirOwnAccount(t *testing.T) { inBubble(t, spacesWriteAsT
 
 func spacesWriteAsTheirOwnAccount(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
-	s.agent.applier.Impersonate = true
+	s.agent.applier.Gate.Impersonate = true
 	ns, c, definition := spaceNamespace("shop", "u1", "app"), configMap("app", "c", "1"), crd("widgets", "Widget")
 	widget := live("example.com", "widgets", "example.com/v1", "Widget", "app", "w", nil)
 	s.desire(ns, c, definition, widget)
@@ -61,7 +61,7 @@ func TestTheSitesRBACHasTheLastWord(t *testing.T) { inBubble(t, theSitesRBACHasT
 
 func theSitesRBACHasTheLastWord(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
-	s.agent.applier.Impersonate = true
+	s.agent.applier.Gate.Impersonate = true
 	c := configMap("app", "c", "1")
 	s.api.Refuse(func(_, plural, _ string) *targettest.Refusal {
 		if plural != "configmaps" {
@@ -85,7 +85,7 @@ func TestANamespaceThatGoesIsNamed(t *testing.T) { inBubble(t, aNamespaceThatGoe
 
 func aNamespaceThatGoesIsNamed(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
-	s.agent.applier.Impersonate = true
+	s.agent.applier.Gate.Impersonate = true
 	ns, c := spaceNamespace("shop", "u1", "app"), configMap("app", "c", "1")
 	s.desire(ns)
 	s.settled()

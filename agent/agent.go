@@ -280,7 +280,7 @@ func (a *agent) wire() (err error) {
 	a.guard.Bind(a.applier)
 	a.observer.Bind(rewinding{a.applier, &a.cache})
 	if a.permission != nil {
-		a.applier.Site, a.applier.Impersonate = a.permission, a.Impersonate
+		a.applier.Gate.Rules, a.applier.Gate.Impersonate = a.permission, a.Impersonate
 		if a.permission.changed {
 			a.applier.Recheck()
 		}

@@ -15,7 +15,7 @@ func TestAFoundNamespaceGetsItsRights(t *testing.T) { inBubble(t, aFoundNamespac
 
 func aFoundNamespaceGetsItsRights(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
-	s.agent.applier.Impersonate = true
+	s.agent.applier.Gate.Impersonate = true
 	ns := spaceNamespace("shop", "u1", "app")
 	s.desire(ns)
 	s.settled()

@@ -51,7 +51,7 @@ func TestTwoSpacesHaveNamespacesOfOneNameAtASite(t *testing.T) {
 
 func twoSpacesHaveNamespacesOfOneNameAtASite(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{})
-	s.agent.applier.Impersonate = true
+	s.agent.applier.Gate.Impersonate = true
 	web := deployment(1, "default", "web", 1)
 	shop := []store.Entry{
 		spaceNamespace("shop", "u1", "default"), configMap("default", "c", "shop"), web,
@@ -117,7 +117,7 @@ func twoSpacesHaveNamespacesOfOneNameAtASite(t *testing.T) {
 	before := len(s.api.Writes())
 	for _, crash := range []bool{false, true} {
 		s.restart(crash)
-		s.agent.applier.Impersonate = true
+		s.agent.applier.Gate.Impersonate = true
 		<-s.applier.Compared()
 		<-s.observer.Ready()
 		s.settled()

@@ -30,8 +30,9 @@ func (a *agent) openGateway() (err error) {
 	}
 	a.gatewayMetrics, a.servicesMetrics = gateway.NewMetrics(), services.NewMetrics()
 	a.gateway, err = gateway.New(gateway.Config{
-		Dir: a.DataDir, Address: cmp.Or(a.GatewayAddress, gateway.Off), Clients: a.clients, As: a.applier.Acting,
-		Inventory: a.inventory, Up: a.Upward, Owner: a.owner, Metrics: a.gatewayMetrics, Log: a.Log.With("part", "gateway"),
+		Dir: a.DataDir, Address: cmp.Or(a.GatewayAddress, gateway.Off), Clients: a.clients,
+		As: a.applier.Gate.Accounts.Acting, Inventory: a.inventory, Up: a.Upward, Owner: a.owner,
+		Metrics: a.gatewayMetrics, Log: a.Log.With("part", "gateway"),
 	})
 	a.applier.PodAPI = a.gateway
 	if err != nil {

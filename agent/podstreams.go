@@ -16,7 +16,7 @@ func podsOfSite(a *agent) *streams.Site {
 	return &streams.Site{
 		Client: a.clients.For,
 		Pods:   a.observer,
-		As:     a.applier.Acting,
+		As:     a.applier.Gate.Accounts.Acting,
 		There:  a.inventory.There,
 		MayDebug: func(space string, spec, containers []byte) error {
 			return a.permission.Policy().Debug(space, spec, containers)

@@ -33,7 +33,7 @@ func TestRightsAreWrittenAsTheSpaceWhereTheSiteHasOpenedIt(t *testing.T) {
 
 func rightsAreWrittenAsTheSpaceWhereTheSiteHasOpenedIt(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Controllers: []string{"shop"}})
-	s.agent.applier.Impersonate = true
+	s.agent.applier.Gate.Impersonate = true
 	ns := spaceNamespace("shop", "u1", "app")
 	op, all, cluster := role("Role", "app", "op", "list"), role("Role", "app", "all", "*"), role("ClusterRole",
 		"", "op", "list")
@@ -61,7 +61,7 @@ func TestRightsAreNeverWrittenAsTheAgent(t *testing.T) { inBubble(t, rightsAreNe
 
 func rightsAreNeverWrittenAsTheAgent(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Controllers: []string{"*"}, ClusterControllers: []string{"*"}, Kinds: []string{"*"}})
-	s.agent.applier.Impersonate = false
+	s.agent.applier.Gate.Impersonate = false
 	ns, op, cluster := spaceNamespace("shop", "u1", "app"), role("Role", "app", "op",
 		"list"), role("ClusterRole", "", "op", "list")
 	s.desire(ns, op, cluster)
@@ -78,7 +78,7 @@ func TestEveryKindDoesNotOpenRights(t *testing.T) { inBubble(t, everyKindDoesNot
 
 func everyKindDoesNotOpenRights(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Kinds: []string{"*"}})
-	s.agent.applier.Impersonate = true
+	s.agent.applier.Gate.Impersonate = true
 	ns, op, cluster := spaceNamespace("shop", "u1", "app"), role("Role", "app", "op",
 		"list"), role("ClusterRole", "", "op", "list")
 	s.desire(ns, op, cluster)
@@ -96,7 +96,7 @@ func TestMappedRightsNameTheSpacesAccounts(t *testing.T) {
 
 func mappedRightsNameTheSpacesAccounts(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Controllers: []string{"*"}})
-	s.agent.applier.Impersonate = true
+	s.agent.applier.Gate.Impersonate = true
 	binding := func(name, of string) store.Entry {
 		return bank(live(rbacGroup, "rolebindings", rbacGroup+"/v1", "RoleBinding", "app", name, map[string]any{
 			"roleRef":  map[string]any{"apiGroup": rbacGroup, "kind": "Role", "name": "op"},

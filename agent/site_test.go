@@ -113,7 +113,7 @@ func (s *site) start(dir string) {
 		s.t.Fatal(err)
 	}
 	if s.allow == nil {
-		a.applier.Site = nil
+		a.applier.Gate.Rules = nil
 	}
 	s.agent = a
 	ctx, cancel := context.WithCancel(context.Background())

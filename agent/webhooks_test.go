@@ -55,7 +55,7 @@ func TestWebhooksOfTwoSpacesAtASite(t *testing.T) { inBubble(t, webhooksOfTwoSpa
 
 func webhooksOfTwoSpacesAtASite(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Webhooks: []string{"*"}})
-	s.agent.applier.Impersonate = true
+	s.agent.applier.Gate.Impersonate = true
 	s.desire(spaceNamespace("shop", "u1", "app"), hookService(), hooks(1, "Fail"), deployment(1, "app", "web", 1),
 		bank(spaceNamespace("bank", "u2", "app")), bank(hookService()), bank(hooks(1, "Fail")))
 	eventually(t, "both are mirrored", func() bool { return s.asked("shop") == "app" && s.asked("bank") == "bank-app" })
@@ -100,7 +100,7 @@ func TestWebhooksAreNotAskedInNamespacesOfTheSite(t *testing.T) {
 
 func webhooksAreNotAskedInNamespacesOfTheSite(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Webhooks: []string{"shop"}, Namespaces: []string{"theirs"}})
-	s.agent.applier.Impersonate = true
+	s.agent.applier.Gate.Impersonate = true
 	s.api.Put("v1", "Namespace", "", "theirs", nil)
 	s.desire(spaceNamespace("shop", "u1", "app"), spaceNamespace("shop", "u1", "theirs"), hookService(), hooks(1, "Fail"))
 	s.settled()
@@ -114,7 +114,7 @@ func TestWebhooksFollowWhatChangesMeanwhile(t *testing.T) {
 
 func webhooksFollowWhatChangesMeanwhile(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Webhooks: []string{"shop"}})
-	s.agent.applier.Impersonate = true
+	s.agent.applier.Gate.Impersonate = true
 	writing, goOn := make(chan struct{}), make(chan struct{})
 	var first sync.Once
 	s.api.Before(func(method, plural, _ string) {
@@ -138,7 +138,7 @@ func TestTheSiteTakesWebhooksBack(t *testing.T) { inBubble(t, theSiteTakesWebhoo
 
 func theSiteTakesWebhooksBack(t *testing.T) {
 	s := sealedSite(t, tunnel.Allow{Webhooks: []string{"shop"}})
-	s.agent.applier.Impersonate = true
+	s.agent.applier.Gate.Impersonate = true
 	s.desire(spaceNamespace("shop", "u1", "app"), hookService(), hooks(1, "Fail"))
 	eventually(t, "mirrored", func() bool { return s.asked("shop") == "app" })
 	s.settled()

@@ -52,12 +52,12 @@ func (a *Applier) adoptExisting(ctx context.Context, t *task) error {
 		return a.replace(ctx, t)
 	}
 	switch class := t.Key.Class(); {
-	case class == store.ClassNamespace && a.sealed():
+	case class == store.ClassNamespace && a.Gate.Sealed():
 		return a.claim(ctx, t, found)
 	case class == store.ClassNamespace && !ours:
 		a.record(t, found, false)
 		return nil
-	case class == store.ClassCRD && !ours && a.sealed() && !a.takesOverDefinition(t, found):
+	case class == store.ClassCRD && !ours && a.Gate.Sealed() && !a.takesOverDefinition(t, found):
 		return a.adoptDefinition(ctx, t, found, whole)
 	}
 	if err := deleting(found); err != nil {
@@ -92,8 +92,8 @@ func (a *Applier) wrote(t *task, found *target.Object) bool {
 	if found.OriginUID() == "" || found.OriginSpace() != t.Key.Space {
 		return false
 	}
-	site := a.Clients.Site()
-	return found.OriginUID() == t.head.OriginUID() || site != "" && found.Metadata.Labels[target.LabelSite] == site
+	uid := a.Clients.Site()
+	return found.OriginUID() == t.head.OriginUID() || uid != "" && found.Metadata.Labels[target.LabelSite] == uid
 }
 
 // mayTake returns why a foreign object is not adopted, nil if it is. An object of another space
@@ -108,8 +108,8 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 	if !t.policy.takesOver() && !t.policy.takesOverEqual() {
 		return &takenError{}
 	}
-	if a.sealed() {
-		if err := a.Site.Policy().TakeOver(t.Key.Group, t.Key.Resource); err != nil {
+	if a.Gate.Sealed() {
+		if err := a.Gate.Rules.Policy().TakeOver(t.Key.Group, t.Key.Resource); err != nil {
 			return err
 		}
 		if site.Protected(t.at) { // the Service of the cluster's API, for example
@@ -137,7 +137,7 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 // takesOverDefinition reports whether a definition of the site's own is to be adopted, and may be.
 func (a *Applier) takesOverDefinition(t *task, found *target.Object) bool {
 	return found.OriginSpace() == "" && t.policy.takesOver() &&
-		a.Site.Policy().TakeOver(t.Key.Group, t.Key.Resource) == nil
+		a.Gate.Rules.Policy().TakeOver(t.Key.Group, t.Key.Resource) == nil
 }
 
 // maxNamed is how many fields a message names.

@@ -78,13 +78,7 @@ type PodAPI interface {
 }
 
 // Site is what the site decides about the spaces that write to its cluster.
-type Site interface {
-	// Policy returns what the site allows now.
-	Policy() *policy.Policy
-	// Owner returns whose spaces these are, for the namespace of their accounts. It has no centers
-	// before that is known.
-	Owner() target.SpacesOwner
-}
+type Site = site.Rules
 
 // Guard withholds deletions. deletionguard.Guard implements it.
 type Guard interface {
@@ -101,7 +95,7 @@ type Listener interface {
 	Tried(took time.Duration, failed bool)
 }
 
-// Config is what an Applier works with. Site, Guard and Listener may be nil.
+// Config is what an Applier works with. Guard and Listener may be nil.
 type Config struct {
 	Desired   Desired
 	Inventory *inventory.Inventory
@@ -117,11 +111,6 @@ type Config struct {
 	// Relay is true when the target is a center's own API. Nothing runs there: its own sites decide
 	// what is allowed, which replicas there are, and what Customizers change.
 	Relay bool
-	// Site decides what is allowed. It is nil for a relay, whose own sites decide.
-	Site Site
-	// Impersonate writes what is in the namespaces of spaces as the spaces' own ServiceAccounts at
-	// the target. It needs a Site.
-	Impersonate bool
 	// PodAPI keeps what pods need that use the API of their space; nil for a relay, whose own sites
 	// keep it.
 	PodAPI PodAPI
@@ -141,7 +130,7 @@ type Config struct {
 // Applier makes the target match the desired state.
 type Applier struct {
 	Config
-	// Gate is what the owner of the target lets spaces have there.
+	// Gate is what the owner of the target lets spaces have there. Its Rules may be set before Run.
 	Gate           *site.Gate
 	queue          *queue
 	drifts         drifts
@@ -149,7 +138,6 @@ type Applier struct {
 	cronStops      sync.Map // by the keys of CronJobs that are stopped, since when: time.Time
 	pendingDeletes pendingDeletes
 	denials        denials
-	accounts       accounts
 	rechecks       sync.Map // keys of what is to be looked at again, see recheck
 	doubts         sync.Map // by key the version after which it is known what an object is, see doubt: uint64
 	mirrors        mirrors
@@ -163,7 +151,7 @@ type Applier struct {
 // New returns an Applier. It does nothing before Run.
 func New(c Config) *Applier {
 	return &Applier{
-		Config: c, Gate: site.New(site.Config{Inventory: c.Inventory, Clients: c.Clients}),
+		Config: c, Gate: site.New(site.Config{Inventory: c.Inventory, Clients: c.Clients, Log: c.Log}),
 		queue: newQueue(), finished: make(chan store.Entry, Workers),
 		unrecorded: checklist{done: make(chan struct{})}, remade: newRemade(),
 	}

@@ -20,7 +20,7 @@ import (
 // something of it. In a namespace that was there before its space, the account is the site's.
 func mayFill(a *Applier, t *task) error {
 	namespace, _ := a.Inventory.Get(inventory.NamespaceKey(t.Key.Space, t.Key.Namespace))
-	if !a.sealed() || namespace.Created {
+	if !a.Gate.Sealed() || namespace.Created {
 		return nil
 	}
 	return &policy.Refusal{Reason: policy.ReasonTakeOver, Message: "the namespace was there before, and its " +
@@ -45,7 +45,8 @@ func takeOffAccount(
 		return fmt.Errorf("encode a ServiceAccount: %w", err)
 	}
 	nothing := target.Applying{UID: live.Metadata.UID, Unmarked: true}
-	if _, _, err = a.writer(c, e.Key).Apply(ctx, resource, at.Namespace, at.Name, body, nothing); err != nil {
+	writer := a.Gate.Accounts.Writer(c, e.Key)
+	if _, _, err = writer.Apply(ctx, resource, at.Namespace, at.Name, body, nothing); err != nil {
 		return fmt.Errorf("take off what was applied: %w", err)
 	}
 	return a.finish(ctx, e, "its fields were taken off")

@@ -35,7 +35,7 @@ func (a *Applier) permitDefinition(ctx context.Context, t *task, p *policy.Polic
 	if err != nil && !isNotServed(err) {
 		return err
 	}
-	return p.Definition(group, annotations, len(versions) > 0 && !a.definesGroup(group))
+	return p.Definition(group, annotations, len(versions) > 0 && !a.Gate.Definitions().DefineGroup(group))
 }
 
 // keptDefinition refuses a definition in a group that the site keeps for other spaces, unless it
@@ -55,7 +55,7 @@ func (a *Applier) keptDefinition(ctx context.Context, t *task, p *policy.Policy,
 	case mine || !t.record.Created || t.record.UID == "":
 		return nil
 	}
-	for _, k := range a.sharing(t.Key) {
+	for _, k := range a.Gate.Definitions().Sharing(t.Key) {
 		e, ok, err := a.Desired.Get(k)
 		if err != nil {
 			return fmt.Errorf("read the definition of a space that shares it: %w", err)
@@ -77,28 +77,6 @@ func equalSpecs(a, b []byte) bool {
 	return json.Unmarshal(a, &one) == nil && json.Unmarshal(b, &other) == nil && reflect.DeepEqual(one.Spec, other.Spec)
 }
 
-// definesGroup reports whether the target serves a group by definitions that came from spaces.
-func (a *Applier) definesGroup(group string) bool {
-	return a.Inventory.Any(func(k store.Key, r inventory.Record) bool {
-		return k.Class() == store.ClassCRD && strings.HasSuffix(k.Name, "."+group) && r.Created
-	})
-}
-
-// defined reports whether the definition of a kind came from a space.
-func (a *Applier) defined(k store.Key) bool {
-	if k.Group == "" {
-		return false
-	}
-	name := policy.KindName(k.Group, k.Resource)
-	own := store.Key{Space: k.Space, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: name}
-	if r, known := a.Inventory.Get(own); known && r.Created && r.UID != "" {
-		return true
-	}
-	return a.Inventory.Any(func(other store.Key, r inventory.Record) bool {
-		return other.Name == name && other.Class() == store.ClassCRD && r.Created && r.UID != ""
-	})
-}
-
 // adoptDefinition decides about a definition that exists and was not applied for this space. An
 // equal one of another space is shared. One of the site is used where the site allows its objects.
 func (a *Applier) adoptDefinition(ctx context.Context, t *task, found *target.Object, whole map[string]any) error {
@@ -118,25 +96,13 @@ func (a *Applier) adoptDefinition(ctx context.Context, t *task, found *target.Ob
 		return a.written(ctx, t, found, false)
 	}
 	plural, group, _ := strings.Cut(t.Key.Name, ".")
-	if err := a.Site.Policy().Kind(group, plural, false); err != nil {
+	if err := a.Gate.Rules.Policy().Kind(group, plural, false); err != nil {
 		return &policy.Refusal{
 			Reason:  policy.ReasonDefinition,
 			Message: "the site has a definition of this name of its own; " + err.Error(),
 		}
 	}
 	return a.written(ctx, t, found, false)
-}
-
-// heir returns the key of another space that shares a definition with this one.
-func (a *Applier) heir(k store.Key, uid string) (store.Key, bool) {
-	var heir store.Key
-	found := k.Class() == store.ClassCRD && uid != "" &&
-		a.Inventory.Any(func(other store.Key, r inventory.Record) bool {
-			heir = other
-			return other.Name == k.Name && other.Space != k.Space && other.Class() == store.ClassCRD && r.UID == uid &&
-				!r.Created
-		})
-	return heir, found
 }
 
 // bequeath lets a definition go on as that of another space, which applies its own, equal one over
@@ -170,17 +136,6 @@ func (a *Applier) checkDefinition(ctx context.Context, t *task) error {
 }
 
 // sharers queues the spaces that share a definition that was written.
-func (a *Applier) sharers(k store.Key) { a.Rewound(a.sharing(k)) }
-
-// sharing lists the definitions of other spaces that are one with this one.
-func (a *Applier) sharing(k store.Key) (others []store.Key) {
-	a.Inventory.Any(func(other store.Key, r inventory.Record) bool {
-		if other.Name == k.Name && other.Space != k.Space && other.Class() == store.ClassCRD && !r.Created {
-			others = append(others, other)
-		}
-		return false
-	})
-	return others
-}
+func (a *Applier) sharers(k store.Key) { a.Rewound(a.Gate.Definitions().Sharing(k)) }
 
 func isNotThere(err error) bool { return apierrors.IsNotFound(err) || apierrors.IsConflict(err) }

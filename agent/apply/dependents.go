@@ -71,7 +71,7 @@ func (a *Applier) annotateDependent(
 	name, value, refused string,
 ) error {
 	k := store.Key{Space: at.Space, Group: r.Group, Resource: r.Plural, Namespace: at.Namespace, Name: o.Metadata.Name}
-	err := a.writer(c, k).Annotate(ctx, r, o, name, value)
+	err := a.Gate.Accounts.Writer(c, k).Annotate(ctx, r, o, name, value)
 	switch {
 	case apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
 		a.Log.Warn(refused, "key", k, "err", err)

@@ -91,6 +91,6 @@
 // ended, it sends it with the annotation skerry.dev/ended. A site that has lost its file then
 // checks whether the object is still there, and does not create it again.
 //
-// Lock order: accounts.making, then the locks of the inventory and of the clients. The locks of
-// queue, drifts, conflictBackoff and pendingDeletes never nest.
+// Lock order: those of the gate (agent/site), then the locks of the inventory and of the clients.
+// The locks of queue, drifts, conflictBackoff and pendingDeletes never nest.
 package apply

@@ -166,7 +166,7 @@ func lookAgain(ctx context.Context, a *Applier, l remadeLook) (missing string, e
 	if err != nil || live == nil || live.Metadata.UID != l.uid || live.Metadata.DeletionTimestamp != "" {
 		return "", err
 	}
-	w := a.writer(c, l.key)
+	w := a.Gate.Accounts.Writer(c, l.key)
 	if err = w.Annotate(ctx, namespaces, live, furnishNote, time.Now().UTC().Format(time.RFC3339)); err == nil {
 		err = w.Annotate(ctx, namespaces, live, furnishNote, "")
 	}

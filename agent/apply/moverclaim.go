@@ -50,9 +50,9 @@ func makeMoverClaim(ctx context.Context, a *Applier, t *task) error {
 	if err != nil {
 		return &policyError{fmt.Errorf("annotation %s: %w", target.AnnotationMoverClaim, err)}
 	}
-	if a.sealed() {
+	if a.Gate.Sealed() {
 		kind := policy.KindName("", claimResource.Plural)
-		if err := a.Site.Policy().Object(t.Key.Space, t.at.Namespace, kind, body, hasAccount(a, t)); err != nil {
+		if err := a.Gate.Rules.Policy().Object(t.Key.Space, t.at.Namespace, kind, body, hasAccount(a, t)); err != nil {
 			return err
 		}
 	}
@@ -93,7 +93,7 @@ func dropMoverClaim(ctx context.Context, a *Applier, c *target.Client, e store.E
 		return nil // it is another one's, or its StatefulSet is still there
 	}
 	d := target.Deletion{UID: live.Metadata.UID}
-	_, err = a.writer(c, e.Key).Delete(ctx, claimResource, at.Namespace, claim.Name, d)
+	_, err = a.Gate.Accounts.Writer(c, e.Key).Delete(ctx, claimResource, at.Namespace, claim.Name, d)
 	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 		return fmt.Errorf("delete claim %s: %w", claim.Name, err)
 	}

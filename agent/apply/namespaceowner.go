@@ -42,10 +42,6 @@ func (d *denials) get(k store.Key) *policy.Refusal {
 	return d.why[k]
 }
 
-// sealed reports whether the site's policy applies to this target. The spaces of a relay are
-// isolated from each other already.
-func (a *Applier) sealed() bool { return a.Site != nil }
-
 // errNoNamespace is returned until the Namespace of an object belongs to its space on the target.
 var errNoNamespace = errors.New("its Namespace is not there for this space yet")
 
@@ -61,12 +57,12 @@ func hasAccount(a *Applier, t *task) func(name string) bool {
 
 // permit returns why the site does not let an object be applied, nil if it does.
 func (a *Applier) permit(ctx context.Context, t *task) error {
-	if !a.sealed() {
+	if !a.Gate.Sealed() {
 		return nil
 	}
-	p := a.Site.Policy()
+	p := a.Gate.Rules.Policy()
 	if t.Key.Class() == store.ClassNamespace || t.Key.Namespace != "" {
-		if err := a.holdAccounts(ctx, t.client); err != nil {
+		if err := a.Gate.Accounts.Hold(ctx, t.client); err != nil {
 			return err
 		}
 	}
@@ -80,7 +76,7 @@ func (a *Applier) permit(ctx context.Context, t *task) error {
 	if policy.IsWebhooks(t.Key.Group, t.Key.Resource) {
 		return a.mirrorWebhooks(ctx, t, p)
 	}
-	if err := p.Kind(t.Key.Group, t.Key.Resource, a.defined(t.Key)); err != nil {
+	if err := p.Kind(t.Key.Group, t.Key.Resource, a.Gate.Definitions().Defined(t.Key)); err != nil {
 		return err
 	}
 	if t.Key.Namespace == "" && policy.IsRights(t.Key.Group) {
@@ -169,14 +165,14 @@ func (a *Applier) claim(ctx context.Context, t *task, found *target.Object) erro
 		}
 	}
 	want := policy.Space{Name: t.Key.Space, UID: t.head.Metadata.Annotations[target.AnnotationSpaceUID]}
-	if err := a.Site.Policy().Namespace(want, is); err != nil {
+	if err := a.Gate.Rules.Policy().Namespace(want, is); err != nil {
 		return inWords(t, err)
 	}
 	if err := deleting(found); err != nil {
 		return err
 	}
 	t.existed = owner.Name == "" || found.Metadata.Annotations[target.AnnotationExisted] != ""
-	if err := a.namespaceBody(t, a.Site.Policy()); err != nil {
+	if err := a.namespaceBody(t, a.Gate.Rules.Policy()); err != nil {
 		return err
 	}
 	live, err := a.put(

@@ -101,7 +101,7 @@ func classify(err error) failure {
 		return passing.says("NamespaceMissing", err)
 	case errors.As(err, &ending), terminating(err):
 		return passing.says("NamespaceTerminating", err)
-	case accountRefused(err):
+	case site.AccountRefused(err):
 		passing.patience, passing.limit = 6, slowLimit
 		f := passing.says("Forbidden", err)
 		f.report.Message += "; the site's admin gives spaces rights by the ClusterRole " + target.SpaceRole

@@ -120,11 +120,11 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 	switch {
 	case r.OriginUID == "":
 		return a.finish(ctx, e, "nothing is applied")
-	case e.Key.Class() == store.ClassNamespace && !r.Created && r.UID != "" && a.sealed():
+	case e.Key.Class() == store.ClassNamespace && !r.Created && r.UID != "" && a.Gate.Sealed():
 		return a.releaseNamespace(ctx, client, e, at, r.UID)
 	case e.Key.Class() != store.ClassOther && !r.Created:
 		return a.finish(ctx, e, "not made by us")
-	case how == store.RemoveOrphan && policy.IsWebhooks(e.Key.Group, e.Key.Resource) && a.sealed():
+	case how == store.RemoveOrphan && policy.IsWebhooks(e.Key.Group, e.Key.Resource) && a.Gate.Sealed():
 		how = store.RemoveDelete // nobody would narrow it from then on
 	case how != store.RemoveOrphan && site.IsDefaultAccount(at):
 		return takeOffAccount(ctx, a, client, e, at, r)
@@ -143,7 +143,7 @@ func (a *Applier) carryOut(
 	r inventory.Record,
 	how store.Removal,
 ) error {
-	if heir, ok := a.heir(e.Key, r.UID); ok {
+	if heir, ok := a.Gate.Definitions().Heir(e.Key, r.UID); ok {
 		a.bequeath(heir)
 		return a.finish(ctx, e, "goes on as the definition of space "+heir.Space)
 	}
@@ -174,7 +174,7 @@ func (a *Applier) carryOut(
 		if err := a.disownClaims(ctx, c, at, live); err != nil {
 			return err
 		}
-		if _, err := a.writer(c, e.Key).Release(ctx, resource, live); err != nil {
+		if _, err := a.Gate.Accounts.Writer(c, e.Key).Release(ctx, resource, live); err != nil {
 			return fmt.Errorf("release: %w", err)
 		}
 		return a.finish(ctx, e, "left on the target")
@@ -286,7 +286,7 @@ func (a *Applier) delete(
 	}
 	a.pendingDeletes.begin(e.Key, d.UID)
 	// gofail: var beforeTargetDelete struct{}
-	gone, err = a.writer(c, e.Key).Delete(ctx, res, at.Namespace, at.Name, d)
+	gone, err = a.Gate.Accounts.Writer(c, e.Key).Delete(ctx, res, at.Namespace, at.Name, d)
 	// gofail: var deletedBeforeRecord struct{}
 	return gone, err
 }

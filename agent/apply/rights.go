@@ -6,6 +6,7 @@ import (
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/store"
 )
 
@@ -34,7 +35,7 @@ func (f spaceFacts) HasClusterRole(name string) bool {
 // space's account what it needs to write the others. They are never written as the agent, which may
 // have all rights: the cluster lets an account give away only what it has.
 func (a *Applier) permitRights(ctx context.Context, t *task, p *policy.Policy) error {
-	if !a.Impersonate || a.accounts.none.Load() {
+	if !a.Gate.Impersonate || a.Gate.Accounts.None() {
 		return &policy.Refusal{Reason: policy.ReasonRights, Message: "the agent writes with its own rights here " +
 			"(--impersonate=false, or a cluster without RBAC), so that nothing would bound what a space gives away"}
 	}
@@ -52,7 +53,7 @@ func (a *Applier) permitRights(ctx context.Context, t *task, p *policy.Policy) e
 	if t.Key.Namespace == "" {
 		return t.client.EnsureAccount(ctx, t.Key.Space)
 	}
-	if err := t.client.OpenRights(ctx, t.Key.Space, t.at.Namespace, workloadRules()); err != nil {
+	if err := t.client.OpenRights(ctx, t.Key.Space, t.at.Namespace, site.WorkloadRules()); err != nil {
 		return fmt.Errorf("let space %s give rights in namespace %s: %w", t.Key.Space, t.at.Namespace, err)
 	}
 	return nil

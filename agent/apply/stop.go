@@ -65,7 +65,7 @@ func (a *Applier) stopPod(ctx context.Context, t *task) error {
 		if err != nil {
 			return err
 		}
-		gone, err := a.writer(client, t.Key).Delete(ctx, t.resource, t.at.Namespace, t.at.Name,
+		gone, err := a.Gate.Accounts.Writer(client, t.Key).Delete(ctx, t.resource, t.at.Namespace, t.at.Name,
 			target.Deletion{UID: t.record.UID})
 		if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
 			return fmt.Errorf("stop the Pod, because the lease of this site has ended: %w", err)

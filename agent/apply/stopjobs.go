@@ -90,7 +90,7 @@ func (a *Applier) suspendJobs(ctx context.Context, e store.Entry, uid string, su
 		return false, fmt.Errorf("list the Jobs of a CronJob: %w", err)
 	}
 	for i := range those {
-		if err := a.suspendJob(ctx, a.writer(client, e.Key), kind, &those[i], suspend); err != nil {
+		if err := a.suspendJob(ctx, a.Gate.Accounts.Writer(client, e.Key), kind, &those[i], suspend); err != nil {
 			return false, err
 		}
 	}

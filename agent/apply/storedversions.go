@@ -158,8 +158,8 @@ func (a *Applier) storeAnew(ctx context.Context, t *task) error {
 	for _, o := range objects {
 		writer := t.client // what no space has brought is written as the agent
 		if space := o.OriginSpace(); space != "" {
-			writer = a.writer(t.client, store.Key{Space: space, Group: m.Resource.Group, Resource: m.Resource.Plural,
-				Namespace: o.Metadata.Namespace, Name: o.Metadata.Name})
+			writer = a.Gate.Accounts.Writer(t.client, store.Key{Space: space, Group: m.Resource.Group,
+				Resource: m.Resource.Plural, Namespace: o.Metadata.Namespace, Name: o.Metadata.Name})
 		}
 		if err := writer.StoreAnew(ctx, m.Resource, o); err != nil && !isNotThere(err) {
 			return fmt.Errorf("store %s/%s anew: %w", m.Resource.Plural, o.Metadata.Name, err)

@@ -9,6 +9,7 @@ import (
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -31,6 +32,12 @@ type task struct {
 	exposed  *policy.Exposed // what it takes from the network of the site, where it does
 	left     []string        // webhooks that the site does not call, and why
 	altered  string          // what the target made of the last body that was put, see alteration
+}
+
+// atGate is the task as the gate looks at it.
+func (t *task) atGate() *site.Object {
+	return &site.Object{Entry: t.Entry, Head: &t.head, Record: t.record, Client: t.client, Resource: t.resource,
+		Mapping: t.mapping, At: t.at}
 }
 
 // decode reads what an entry says.

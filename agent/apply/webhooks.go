@@ -127,7 +127,7 @@ func decidesWebhooks(k store.Key) bool {
 // second case.
 func (a *Applier) remirror(k store.Key) {
 	switch {
-	case !a.sealed():
+	case !a.Gate.Sealed():
 	case policy.IsWebhooks(k.Group, k.Resource):
 		if a.mirrors.stale(k) {
 			a.Rewound([]store.Key{k})
@@ -207,7 +207,7 @@ func (f webhookFacts) Service(namespace, name string) ([]byte, bool) {
 
 // Writer implements policy.WebhookFacts.
 func (f webhookFacts) Writer() string {
-	if !f.Impersonate || f.accounts.none.Load() {
+	if !f.Gate.Impersonate || f.Gate.Accounts.None() {
 		return ""
 	}
 	return f.task.client.AccountName(f.task.Key.Space)
@@ -219,7 +219,7 @@ func (f webhookFacts) Site() string { return target.LabelSite }
 // settleWebhooks notes what became of a configuration of webhooks.
 func (a *Applier) settleWebhooks(k store.Key, err error) {
 	var changed *changedError
-	if a.sealed() && policy.IsWebhooks(k.Group, k.Resource) && !errors.As(err, &changed) {
+	if a.Gate.Sealed() && policy.IsWebhooks(k.Group, k.Resource) && !errors.As(err, &changed) {
 		a.mirrors.settled(k)
 	}
 }

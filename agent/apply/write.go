@@ -10,6 +10,7 @@ import (
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/policy"
+	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/agent/variants"
 	"skerry.dev/skerry/store"
@@ -45,7 +46,7 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 	if err := leadAway(a.Callers, e, &v); err != nil {
 		return err
 	}
-	if err := unmark(a.Site, e, &v); err != nil {
+	if err := unmark(a.Gate, e, &v); err != nil {
 		return err
 	}
 	e.Body = v.Body
@@ -100,11 +101,11 @@ func (a *Applier) bring(
 	if err == nil {
 		err = a.ensure(ctx, t, same, recheck && !open)
 	}
-	if accountRefused(err) || terminating(err) {
+	if site.AccountRefused(err) || terminating(err) {
 		if why := a.ending(ctx, t); why != nil {
 			err = why
-		} else if accountRefused(err) {
-			err = errors.Join(err, a.mendAccount(ctx, t))
+		} else if site.AccountRefused(err) {
+			err = errors.Join(err, a.Gate.Accounts.Mend(ctx, t.atGate()))
 		}
 	}
 	var refused *policy.Refusal
@@ -129,7 +130,7 @@ func (a *Applier) ensure(ctx context.Context, t *task, same, recheck bool) (err 
 	if t.client, err = a.Clients.For(t.Key.Space); err != nil {
 		return err
 	}
-	t.writer = a.writer(t.client, t.Key)
+	t.writer = a.Gate.Accounts.Writer(t.client, t.Key)
 	if a.pendingDeletes.has(t.Key, t.record.UID) {
 		return a.comeBack(ctx, t)
 	}
@@ -191,9 +192,9 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 	switch {
 	case t.record.UID == "":
 		return a.create(ctx, t)
-	case t.Key.Class() == store.ClassNamespace && !t.record.Created && !a.sealed():
+	case t.Key.Class() == store.ClassNamespace && !t.record.Created && !a.Gate.Sealed():
 		return a.checkNamespace(ctx, t)
-	case t.Key.Class() == store.ClassCRD && !t.record.Created && a.sealed():
+	case t.Key.Class() == store.ClassCRD && !t.record.Created && a.Gate.Sealed():
 		return a.checkDefinition(ctx, t)
 	case t.record.OriginUID != t.head.OriginUID() && runsOnce(t.Key):
 		return a.replace(ctx, t)
@@ -288,7 +289,7 @@ func (a *Applier) lose(t *task, why error) error {
 // written records what the target answered to a write.
 func (a *Applier) written(ctx context.Context, t *task, live *target.Object, created bool) error {
 	// gofail: var writtenBeforeRecord struct{}
-	if err := a.admit(ctx, t, created); err != nil {
+	if err := a.Gate.Accounts.Admit(ctx, t.atGate(), created); err != nil {
 		return err
 	}
 	a.record(t, live, created)

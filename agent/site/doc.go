@@ -13,4 +13,6 @@
 //	write(o.Body)
 //
 // A gate without Rules, as a relay's, lets everything pass: the sites below it decide.
+//
+// Lock order: Accounts.making, then the locks of the inventory and of the clients.
 package site

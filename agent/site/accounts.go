@@ -1,4 +1,4 @@
-package apply
+package site
 
 import (
 	"context"
@@ -17,9 +17,10 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// accounts are the identities by which spaces write in their namespaces. They exist where the
+// Accounts are the identities by which spaces write in their namespaces. They exist where the
 // target has RBAC.
-type accounts struct {
+type Accounts struct {
+	*Config
 	none atomic.Bool // the target has no RBAC
 
 	making sync.Mutex // held by the one worker that asks for roles at the target, which may take a while
@@ -30,11 +31,14 @@ type accounts struct {
 	looked  time.Time
 }
 
-// writer returns the client that writes an object. Objects in a space's namespaces are written as
+// None reports whether the target has no RBAC, so that there are no accounts.
+func (a *Accounts) None() bool { return a.none.Load() }
+
+// Writer returns the client that writes an object. Objects in a space's namespaces are written as
 // the space's own account. The agent itself writes Namespaces, definitions, cluster-scoped objects,
 // and kinds that the site has opened. Roles and bindings it never writes itself.
-func (a *Applier) writer(c *target.Client, k store.Key) *target.Client {
-	if !a.Impersonate || !a.sealed() || a.accounts.none.Load() {
+func (a *Accounts) Writer(c *target.Client, k store.Key) *target.Client {
+	if !a.impersonates() {
 		return c
 	}
 	if policy.IsRights(k.Group) {
@@ -43,86 +47,90 @@ func (a *Applier) writer(c *target.Client, k store.Key) *target.Client {
 	if k.Namespace == "" {
 		return c
 	}
-	if !policy.Workload(k.Group, k.Resource) && !a.defined(k) {
+	if !policy.Workload(k.Group, k.Resource) && !a.Definitions().Defined(k) {
 		return c
 	}
 	return c.As(k.Space)
 }
 
 // Acting returns the client that reaches into a space's Pods: it acts as whoever writes there.
-func (a *Applier) Acting(c *target.Client, space, namespace string) *target.Client {
-	return a.writer(c, store.Key{Space: space, Resource: "pods", Namespace: namespace})
+func (a *Accounts) Acting(c *target.Client, space, namespace string) *target.Client {
+	return a.Writer(c, store.Key{Space: space, Resource: "pods", Namespace: namespace})
 }
 
-// admit gives spaces the rights that go with a Namespace or a definition that was just written. It
+// impersonates reports whether what is in the namespaces of spaces is written as the spaces' own
+// accounts.
+func (a *Accounts) impersonates() bool { return a.Impersonate && a.Sealed() && !a.none.Load() }
+
+// Admit gives spaces the rights that go with a Namespace or a definition that was just written. It
 // comes before that is recorded, so that a crash repeats it, also where the search after the crash has
 // found the object; what the site's admin takes away later stays away.
-func (a *Applier) admit(ctx context.Context, t *task, created bool) error {
-	switch class := t.Key.Class(); {
-	case !a.Impersonate, !a.sealed(), class == store.ClassOther, t.record.UID != "" && !found(t.record):
+func (a *Accounts) Admit(ctx context.Context, o *Object, created bool) error {
+	switch class := o.Key.Class(); {
+	case !a.Impersonate, !a.Sealed(), class == store.ClassOther, o.Record.UID != "" && !found(o.Record):
 		return nil
 	case class == store.ClassCRD && created:
-		return a.admitDefinitions(ctx, t.client, t.Key)
+		return a.admitDefinitions(ctx, o.Client, o.Key)
 	case class == store.ClassCRD:
 		return nil
 	}
-	if err := a.ensureRoles(ctx, t.client); err != nil || a.accounts.none.Load() {
+	if err := a.ensureRoles(ctx, o.Client); err != nil || a.none.Load() {
 		return err
 	}
-	a.accounts.held.Store(false) // another center's agent may have taken what nobody used
-	if err := a.holdAccounts(ctx, t.client); err != nil {
+	a.held.Store(false) // another center's agent may have taken what nobody used
+	if err := a.Hold(ctx, o.Client); err != nil {
 		return err
 	}
-	if err := t.client.EnsureAccount(ctx, t.Key.Space); err != nil {
-		return fmt.Errorf("make the account of space %s: %w", t.Key.Space, err)
+	if err := o.Client.EnsureAccount(ctx, o.Key.Space); err != nil {
+		return fmt.Errorf("make the account of space %s: %w", o.Key.Space, err)
 	}
-	return t.client.Bind(ctx, t.Key.Space, t.at.Name)
+	return o.Client.Bind(ctx, o.Key.Space, o.At.Name)
 }
 
 // found reports whether a record is of the search for the target's objects, which knows what is there
 // and not what was written last.
 func found(r inventory.Record) bool { return r.Applied == (store.Hash{}) && r.Owned == 0 }
 
-// workloadRules are rules about the workload kinds of Kubernetes, without verbs.
-func workloadRules() (rules []target.Rule) {
+// WorkloadRules are rules about the workload kinds of Kubernetes, without verbs.
+func WorkloadRules() (rules []target.Rule) {
 	for _, group := range slices.Sorted(maps.Keys(policy.Workloads())) {
 		rules = append(rules, target.Rule{APIGroups: []string{group}, Resources: policy.Workloads()[group]})
 	}
 	return rules
 }
 
-func (a *Applier) ensureRoles(ctx context.Context, c *target.Client) error {
-	a.accounts.making.Lock()
-	defer a.accounts.making.Unlock()
-	if a.accounts.roles || a.accounts.none.Load() {
+func (a *Accounts) ensureRoles(ctx context.Context, c *target.Client) error {
+	a.making.Lock()
+	defer a.making.Unlock()
+	if a.roles || a.none.Load() {
 		return nil
 	}
-	rules := workloadRules()
-	owner := a.Site.Owner()
+	rules := WorkloadRules()
+	owner := a.Rules.Owner()
 	if len(owner.Centers) == 0 {
-		return errNoCenter
+		return ErrNoCenter
 	}
 	err := c.EnsureRoles(ctx, rules, owner)
 	if errors.Is(err, target.ErrNotServed) {
-		a.accounts.none.Store(true)
+		a.none.Store(true)
 		a.Log.Warn("the target has no RBAC; what spaces have there is written with the agent's own rights")
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	a.accounts.roles = true
+	a.roles = true
 	return nil
 }
 
 // admitDefinitions gives the accounts of spaces the right to custom resources of the definitions
 // that came from spaces, and of the next one.
-func (a *Applier) admitDefinitions(ctx context.Context, c *target.Client, next store.Key) error {
-	if err := a.ensureRoles(ctx, c); err != nil || a.accounts.none.Load() {
+func (a *Accounts) admitDefinitions(ctx context.Context, c *target.Client, next store.Key) error {
+	if err := a.ensureRoles(ctx, c); err != nil || a.none.Load() {
 		return err
 	}
-	a.accounts.making.Lock()
-	defer a.accounts.making.Unlock()
+	a.making.Lock()
+	defer a.making.Unlock()
 	names := map[string]bool{}
 	if next.Name != "" {
 		names[next.Name] = true
@@ -149,56 +157,56 @@ func (a *Applier) admitDefinitions(ctx context.Context, c *target.Client, next s
 	return nil
 }
 
-// accountRefused reports whether the target's RBAC refused the account of a space.
-func accountRefused(err error) bool {
+// AccountRefused reports whether the target's RBAC refused the account of a space.
+func AccountRefused(err error) bool {
 	var refused *target.AccountRefusedError
 	return errors.As(err, &refused)
 }
 
-// mendAccount gives the account of a space, which was refused, what it lacks by no will of the
+// Mend gives the account of a space, which was refused, what it lacks by no will of the
 // site's admin.
-func (a *Applier) mendAccount(ctx context.Context, t *task) (err error) {
-	if a.defined(t.Key) {
-		err = a.admitDefinitions(ctx, t.client, store.Key{})
+func (a *Accounts) Mend(ctx context.Context, o *Object) (err error) {
+	if a.Definitions().Defined(o.Key) {
+		err = a.admitDefinitions(ctx, o.Client, store.Key{})
 	}
-	return errors.Join(err, t.client.Rebind(ctx, t.Key.Space, t.Key.Namespace))
+	return errors.Join(err, o.Client.Rebind(ctx, o.Key.Space, o.Key.Namespace))
 }
 
 // recheckSpaces is how long it is believed that the namespace of the accounts is another center's.
 const recheckSpaces = 10 * time.Second
 
-// holdAccounts refuses to write for spaces while the namespace of their accounts is of another
+// Hold refuses to write for spaces while the namespace of their accounts is of another
 // center's spaces.
-func (a *Applier) holdAccounts(ctx context.Context, c *target.Client) error {
-	if !a.Impersonate || !a.sealed() || a.accounts.none.Load() || a.accounts.held.Load() {
+func (a *Accounts) Hold(ctx context.Context, c *target.Client) error {
+	if !a.impersonates() || a.held.Load() {
 		return nil
 	}
-	a.accounts.making.Lock()
-	defer a.accounts.making.Unlock()
-	if a.accounts.held.Load() {
+	a.making.Lock()
+	defer a.making.Unlock()
+	if a.held.Load() {
 		return nil
 	}
-	if a.accounts.foreign != nil && time.Since(a.accounts.looked) < recheckSpaces {
-		return a.accounts.foreign
+	if a.foreign != nil && time.Since(a.looked) < recheckSpaces {
+		return a.foreign
 	}
-	owner := a.Site.Owner()
+	owner := a.Rules.Owner()
 	if len(owner.Centers) == 0 {
-		return errNoCenter
+		return ErrNoCenter
 	}
 	held, err := c.HoldSpaces(ctx, owner)
 	var foreign *target.ForeignSpacesError
 	if errors.As(err, &foreign) {
-		if a.accounts.foreign == nil {
+		if a.foreign == nil {
 			a.Log.Error("nothing is written for spaces", "err", err)
 		}
-		a.accounts.foreign = &policy.Refusal{Reason: policy.ReasonAccounts, Message: foreign.Error()}
-		a.accounts.looked = time.Now()
-		return a.accounts.foreign
+		a.foreign = &policy.Refusal{Reason: policy.ReasonAccounts, Message: foreign.Error()}
+		a.looked = time.Now()
+		return a.foreign
 	}
-	a.accounts.foreign = nil
-	a.accounts.held.Store(held)
+	a.foreign = nil
+	a.held.Store(held)
 	return err
 }
 
-// errNoCenter is returned before the first session has said which center this is.
-var errNoCenter = errors.New("it is not known yet which center this site belongs to")
+// ErrNoCenter is returned before the first session has said which center this is.
+var ErrNoCenter = errors.New("it is not known yet which center this site belongs to")
