@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"strings"
 
-	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
@@ -103,19 +102,13 @@ func (a *Applier) mayTake(ctx context.Context, t *task, found *target.Object, wh
 		return &takenError{space: space}
 	}
 	if site.IsDefaultAccount(t.Key) {
-		return mayFill(a, t)
+		return a.Gate.DefaultAccountOf(t.Key.Space, t.Key.Namespace)
 	}
 	if !t.policy.takesOver() && !t.policy.takesOverEqual() {
 		return &takenError{}
 	}
-	if a.Gate.Sealed() {
-		if err := a.Gate.Rules.Policy().TakeOver(t.Key.Group, t.Key.Resource); err != nil {
-			return err
-		}
-		if site.Protected(t.at) { // the Service of the cluster's API, for example
-			return &policy.Refusal{Reason: policy.ReasonTakeOver,
-				Message: "the cluster made the object for itself, and nobody takes it over; choose another name"}
-		}
+	if err := a.Gate.TakeOver(t.Key, t.at); err != nil {
+		return err
 	}
 	if t.policy.takesOver() {
 		return nil

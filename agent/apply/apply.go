@@ -137,12 +137,9 @@ type Applier struct {
 	conflicts      conflictBackoff
 	cronStops      sync.Map // by the keys of CronJobs that are stopped, since when: time.Time
 	pendingDeletes pendingDeletes
-	denials        denials
 	rechecks       sync.Map // keys of what is to be looked at again, see recheck
 	doubts         sync.Map // by key the version after which it is known what an object is, see doubt: uint64
-	mirrors        mirrors
 	remade         *remade
-	hosts          hosts
 	finished       chan store.Entry
 
 	unrecorded checklist // entries of the start that may be on the target without a record
@@ -151,7 +148,9 @@ type Applier struct {
 // New returns an Applier. It does nothing before Run.
 func New(c Config) *Applier {
 	return &Applier{
-		Config: c, Gate: site.New(site.Config{Inventory: c.Inventory, Clients: c.Clients, Log: c.Log}),
+		Config: c, Gate: site.New(site.Config{
+			Desired: c.Desired, Inventory: c.Inventory, Clients: c.Clients, Log: c.Log,
+		}),
 		queue: newQueue(), finished: make(chan store.Entry, Workers),
 		unrecorded: checklist{done: make(chan struct{})}, remade: newRemade(),
 	}
@@ -168,7 +167,7 @@ func (a *Applier) Changed(keys []store.Key) {
 	for _, k := range keys {
 		a.conflicts.allow(k)
 		if policy.IsWebhooks(k.Group, k.Resource) {
-			a.mirrors.add(k)
+			a.Gate.Mirrors.Add(k)
 		}
 	}
 	a.queue.addAll(keys) // a worker that finds a tombstone puts it at its own level
@@ -224,8 +223,8 @@ func (a *Applier) compare() error {
 	err := a.Desired.Each(func(e store.Entry) error {
 		r, known := a.Inventory.Get(e.Key)
 		if policy.IsWebhooks(e.Key.Group, e.Key.Resource) && !e.Tombstone {
-			a.mirrors.add(e.Key)
-			a.mirrors.settled(e.Key)
+			a.Gate.Mirrors.Add(e.Key)
+			a.Gate.Mirrors.Settled(e.Key)
 		}
 		if !e.Tombstone && known && r.Applied == e.Hash && r.UID != "" {
 			a.Reports.Applied(e.Key, r, nil)

@@ -6,8 +6,6 @@ import (
 	"fmt"
 
 	"skerry.dev/skerry/agent/inventory"
-	"skerry.dev/skerry/agent/policy"
-	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -15,17 +13,6 @@ import (
 // Every namespace of a cluster has a ServiceAccount named default, and its Pods have it unless they name
 // another one. A space says of it by which Secrets Pods pull images, and whether they get a token. These
 // fields are written to the account that is there. It is never deleted: the fields are taken off again.
-
-// mayFill returns why the default ServiceAccount of a namespace stays as it is, nil where its space may say
-// something of it. In a namespace that was there before its space, the account is the site's.
-func mayFill(a *Applier, t *task) error {
-	namespace, _ := a.Inventory.Get(inventory.NamespaceKey(t.Key.Space, t.Key.Namespace))
-	if !a.Gate.Sealed() || namespace.Created {
-		return nil
-	}
-	return &policy.Refusal{Reason: policy.ReasonTakeOver, Message: "the namespace was there before, and its " +
-		"ServiceAccount " + site.DefaultAccount + " is the site's: have the Pods name another ServiceAccount"}
-}
 
 // takeOffAccount takes off the default ServiceAccount of a namespace what its space said of it.
 func takeOffAccount(

@@ -162,13 +162,13 @@ func lookAgain(ctx context.Context, a *Applier, l remadeLook) (missing string, e
 	if missing == "" {
 		return "", nil
 	}
-	live, err := a.find(ctx, c, namespaces, store.Key{Name: at.Name}, false)
+	live, err := a.find(ctx, c, site.Namespaces, store.Key{Name: at.Name}, false)
 	if err != nil || live == nil || live.Metadata.UID != l.uid || live.Metadata.DeletionTimestamp != "" {
 		return "", err
 	}
 	w := a.Gate.Accounts.Writer(c, l.key)
-	if err = w.Annotate(ctx, namespaces, live, furnishNote, time.Now().UTC().Format(time.RFC3339)); err == nil {
-		err = w.Annotate(ctx, namespaces, live, furnishNote, "")
+	if err = w.Annotate(ctx, site.Namespaces, live, furnishNote, time.Now().UTC().Format(time.RFC3339)); err == nil {
+		err = w.Annotate(ctx, site.Namespaces, live, furnishNote, "")
 	}
 	if err != nil {
 		return missing, fmt.Errorf("have a namespace looked at: %w", err)

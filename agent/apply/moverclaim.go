@@ -50,11 +50,9 @@ func makeMoverClaim(ctx context.Context, a *Applier, t *task) error {
 	if err != nil {
 		return &policyError{fmt.Errorf("annotation %s: %w", target.AnnotationMoverClaim, err)}
 	}
-	if a.Gate.Sealed() {
-		kind := policy.KindName("", claimResource.Plural)
-		if err := a.Gate.Rules.Policy().Object(t.Key.Space, t.at.Namespace, kind, body, hasAccount(a, t)); err != nil {
-			return err
-		}
+	kind := policy.KindName("", claimResource.Plural)
+	if err := a.Gate.Allows(t.Key, t.at.Namespace, kind, body); err != nil {
+		return err
 	}
 	if _, err := t.writer.Create(ctx, claimResource, t.at.Namespace, body); err != nil && !apierrors.IsAlreadyExists(err) {
 		return fmt.Errorf("make claim %s: %w", claim.Name, err)

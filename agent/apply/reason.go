@@ -89,7 +89,7 @@ func classify(err error) failure {
 		return passing.says(refused.Reason, err)
 	case errors.As(err, &refused):
 		return refusal.says(refused.Reason, err)
-	case errors.Is(err, errNoNamespace):
+	case errors.Is(err, site.ErrNoNamespace):
 		return passing.says("NamespaceMissing", err)
 	case errors.As(err, &fields):
 		return refusal.says("Conflict", err)

@@ -76,7 +76,7 @@ func (a *Applier) ending(ctx context.Context, t *task) error {
 	if t.client == nil || t.at.Namespace == "" {
 		return nil
 	}
-	ns, err := a.find(ctx, t.client, namespaces, store.Key{Name: t.at.Namespace}, false)
+	ns, err := a.find(ctx, t.client, site.Namespaces, store.Key{Name: t.at.Namespace}, false)
 	if err != nil || ns == nil || ns.Metadata.DeletionTimestamp == "" {
 		return nil
 	}
@@ -116,12 +116,12 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 	if !known { // a crash may have lost the record
 		r = inventory.Record{Created: true, APIVersion: was.APIVersion, OriginUID: was.OriginUID()}
 	}
-	how, at := removal(e, &was), a.Clients.KeyThere(a.mappingOf(e.Key, r, &was), e.Key)
+	how, at := removal(e, &was), a.Clients.KeyThere(a.Gate.MappingOf(e.Key, r, &was), e.Key)
 	switch {
 	case r.OriginUID == "":
 		return a.finish(ctx, e, "nothing is applied")
 	case e.Key.Class() == store.ClassNamespace && !r.Created && r.UID != "" && a.Gate.Sealed():
-		return a.releaseNamespace(ctx, client, e, at, r.UID)
+		return a.giveBack(ctx, client, e, at, r.UID)
 	case e.Key.Class() != store.ClassOther && !r.Created:
 		return a.finish(ctx, e, "not made by us")
 	case how == store.RemoveOrphan && policy.IsWebhooks(e.Key.Group, e.Key.Resource) && a.Gate.Sealed():
@@ -180,7 +180,7 @@ func (a *Applier) carryOut(
 		return a.finish(ctx, e, "left on the target")
 	}
 	if live.Metadata.Annotations[target.AnnotationExisted] != "" {
-		return a.releaseNamespace(ctx, c, e, at, live.Metadata.UID)
+		return a.giveBack(ctx, c, e, at, live.Metadata.UID)
 	}
 	if err := a.waiting(ctx, c, at, live); err != nil {
 		return err
@@ -227,6 +227,14 @@ func (a *Applier) carryOut(
 		err = &changedError{errors.New("the object has changed while it was being deleted")}
 	}
 	return err
+}
+
+// giveBack releases a namespace that was there before.
+func (a *Applier) giveBack(ctx context.Context, c *target.Client, e store.Entry, at store.Key, uid string) error {
+	if err := a.Gate.Release(ctx, c, at, uid); err != nil {
+		return err
+	}
+	return a.finish(ctx, e, "given back")
 }
 
 // removeUnread deletes an object in one request when the target still has the version that was
@@ -322,9 +330,11 @@ func (a *Applier) ours(
 // finish ends the life of a key: its record goes, and its tombstone after that.
 func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.Log.Debug("deletion done", "key", e.Key, "how", why)
-	a.exposesNothing(e.Key)
+	if a.Gate.Hosts.Gone(e.Key) {
+		a.queue.kick(func(k store.Key) bool { return policy.Exposes(k.Group, k.Resource) })
+	}
 	a.Inventory.Delete(e.Key)
-	a.mirrors.drop(e.Key)
+	a.Gate.Mirrors.Drop(e.Key)
 	a.remirror(e.Key)
 	a.pendingDeletes.end(e.Key)
 	a.drifts.close(e.Key)
@@ -333,7 +343,7 @@ func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 	a.remade.end(e.Key)
 	a.Reports.Removed(e.Key)
 	a.Variants.Forget(e.Key)
-	a.denials.clear(e.Key)
+	a.Gate.Denials.Clear(e.Key)
 	if runsPods(e.Key) {
 		a.queue.hurry(a.queue.beside(e.Key, isNetworkPolicy)) // one may have waited for that
 	}

@@ -37,7 +37,7 @@ type task struct {
 // atGate is the task as the gate looks at it.
 func (t *task) atGate() *site.Object {
 	return &site.Object{Entry: t.Entry, Head: &t.head, Record: t.record, Client: t.client, Resource: t.resource,
-		Mapping: t.mapping, At: t.at}
+		Mapping: t.mapping, At: t.at, Existed: t.existed, Exposed: t.exposed}
 }
 
 // decode reads what an entry says.

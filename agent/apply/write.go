@@ -110,7 +110,7 @@ func (a *Applier) bring(
 	}
 	var refused *policy.Refusal
 	if e.Key.Class() == store.ClassNamespace && errors.As(err, &refused) {
-		a.denials.set(e.Key, refused)
+		a.Gate.Denials.Set(e.Key, refused)
 	}
 	if err != nil {
 		return &withOrigin{t.head.OriginUID(), t.mapping, err}
@@ -322,14 +322,16 @@ func (a *Applier) record(t *task, live *target.Object, created bool) {
 	}
 	a.decided(t.Key, live.Revision())
 	a.Inventory.Put(t.Key, r)
-	a.exposedNow(t)
+	if t.exposed != nil {
+		a.Gate.Hosts.Written(t.atGate())
+	}
 	a.remirror(t.Key)
 	a.drifts.close(t.Key)
 	a.Reports.Applied(t.Key, r, live)
 	a.tellWebhooks(t)
 	switch {
 	case t.Key.Class() == store.ClassNamespace:
-		a.denials.clear(t.Key)
+		a.Gate.Denials.Clear(t.Key)
 		for _, k := range a.Variants.In(t.Key.Space, t.Key.Name) {
 			a.queue.add(k, false)
 		}

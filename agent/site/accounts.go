@@ -31,9 +31,6 @@ type Accounts struct {
 	looked  time.Time
 }
 
-// None reports whether the target has no RBAC, so that there are no accounts.
-func (a *Accounts) None() bool { return a.none.Load() }
-
 // Writer returns the client that writes an object. Objects in a space's namespaces are written as
 // the space's own account. The agent itself writes Namespaces, definitions, cluster-scoped objects,
 // and kinds that the site has opened. Roles and bindings it never writes itself.
@@ -47,7 +44,7 @@ func (a *Accounts) Writer(c *target.Client, k store.Key) *target.Client {
 	if k.Namespace == "" {
 		return c
 	}
-	if !policy.Workload(k.Group, k.Resource) && !a.Definitions().Defined(k) {
+	if !policy.Workload(k.Group, k.Resource) && !a.Definitions().defined(k) {
 		return c
 	}
 	return c.As(k.Space)
@@ -78,7 +75,7 @@ func (a *Accounts) Admit(ctx context.Context, o *Object, created bool) error {
 		return err
 	}
 	a.held.Store(false) // another center's agent may have taken what nobody used
-	if err := a.Hold(ctx, o.Client); err != nil {
+	if err := a.hold(ctx, o.Client); err != nil {
 		return err
 	}
 	if err := o.Client.EnsureAccount(ctx, o.Key.Space); err != nil {
@@ -91,8 +88,8 @@ func (a *Accounts) Admit(ctx context.Context, o *Object, created bool) error {
 // and not what was written last.
 func found(r inventory.Record) bool { return r.Applied == (store.Hash{}) && r.Owned == 0 }
 
-// WorkloadRules are rules about the workload kinds of Kubernetes, without verbs.
-func WorkloadRules() (rules []target.Rule) {
+// workloadRules are rules about the workload kinds of Kubernetes, without verbs.
+func workloadRules() (rules []target.Rule) {
 	for _, group := range slices.Sorted(maps.Keys(policy.Workloads())) {
 		rules = append(rules, target.Rule{APIGroups: []string{group}, Resources: policy.Workloads()[group]})
 	}
@@ -105,10 +102,10 @@ func (a *Accounts) ensureRoles(ctx context.Context, c *target.Client) error {
 	if a.roles || a.none.Load() {
 		return nil
 	}
-	rules := WorkloadRules()
+	rules := workloadRules()
 	owner := a.Rules.Owner()
 	if len(owner.Centers) == 0 {
-		return ErrNoCenter
+		return errNoCenter
 	}
 	err := c.EnsureRoles(ctx, rules, owner)
 	if errors.Is(err, target.ErrNotServed) {
@@ -166,7 +163,7 @@ func AccountRefused(err error) bool {
 // Mend gives the account of a space, which was refused, what it lacks by no will of the
 // site's admin.
 func (a *Accounts) Mend(ctx context.Context, o *Object) (err error) {
-	if a.Definitions().Defined(o.Key) {
+	if a.Definitions().defined(o.Key) {
 		err = a.admitDefinitions(ctx, o.Client, store.Key{})
 	}
 	return errors.Join(err, o.Client.Rebind(ctx, o.Key.Space, o.Key.Namespace))
@@ -175,9 +172,9 @@ func (a *Accounts) Mend(ctx context.Context, o *Object) (err error) {
 // recheckSpaces is how long it is believed that the namespace of the accounts is another center's.
 const recheckSpaces = 10 * time.Second
 
-// Hold refuses to write for spaces while the namespace of their accounts is of another
+// hold refuses to write for spaces while the namespace of their accounts is of another
 // center's spaces.
-func (a *Accounts) Hold(ctx context.Context, c *target.Client) error {
+func (a *Accounts) hold(ctx context.Context, c *target.Client) error {
 	if !a.impersonates() || a.held.Load() {
 		return nil
 	}
@@ -191,7 +188,7 @@ func (a *Accounts) Hold(ctx context.Context, c *target.Client) error {
 	}
 	owner := a.Rules.Owner()
 	if len(owner.Centers) == 0 {
-		return ErrNoCenter
+		return errNoCenter
 	}
 	held, err := c.HoldSpaces(ctx, owner)
 	var foreign *target.ForeignSpacesError
@@ -208,5 +205,5 @@ func (a *Accounts) Hold(ctx context.Context, c *target.Client) error {
 	return err
 }
 
-// ErrNoCenter is returned before the first session has said which center this is.
-var ErrNoCenter = errors.New("it is not known yet which center this site belongs to")
+// errNoCenter is returned before the first session has said which center this is.
+var errNoCenter = errors.New("it is not known yet which center this site belongs to")

@@ -46,7 +46,7 @@ func (g *Gate) Contents(ctx context.Context, c *target.Client, at store.Key) err
 		}) {
 			return ErrOwnLeft
 		}
-		return ForeignInNamespace(ctx, c, at)
+		return foreignInNamespace(ctx, c, at)
 	case store.ClassCRD:
 		plural, group, _ := strings.Cut(at.Name, ".")
 		ours := func(other store.Key, _ inventory.Record) bool {
@@ -77,8 +77,8 @@ func (g *Gate) sameView(one, other store.Key) bool {
 // server's cache.
 const kindsAtOnce = 16
 
-// ForeignInNamespace looks for objects that neither we nor the target's own controllers made.
-func ForeignInNamespace(ctx context.Context, c *target.Client, at store.Key) error {
+// foreignInNamespace looks for objects that neither we nor the target's own controllers made.
+func foreignInNamespace(ctx context.Context, c *target.Client, at store.Key) error {
 	namespace := at.Name
 	served, err := c.Served(ctx)
 	if err != nil {

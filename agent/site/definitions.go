@@ -12,8 +12,8 @@ import (
 // one: it is one space's, whose record says that it was created, until that gives it up.
 type Definitions struct{ *inventory.Inventory }
 
-// Defined reports whether the definition of a kind came from a space.
-func (d Definitions) Defined(k store.Key) bool {
+// defined reports whether the definition of a kind came from a space.
+func (d Definitions) defined(k store.Key) bool {
 	if k.Group == "" {
 		return false
 	}
@@ -27,8 +27,8 @@ func (d Definitions) Defined(k store.Key) bool {
 	})
 }
 
-// DefineGroup reports whether the target serves a group by definitions that came from spaces.
-func (d Definitions) DefineGroup(group string) bool {
+// defineGroup reports whether the target serves a group by definitions that came from spaces.
+func (d Definitions) defineGroup(group string) bool {
 	return d.Any(func(k store.Key, r inventory.Record) bool {
 		return k.Class() == store.ClassCRD && strings.HasSuffix(k.Name, "."+group) && r.Created
 	})

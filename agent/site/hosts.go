@@ -1,4 +1,4 @@
-package apply
+package site
 
 import (
 	"slices"
@@ -21,9 +21,10 @@ type claim struct {
 	since time.Time
 }
 
-// hosts are the claims of all objects of the cluster, by their names there. So two spaces that want
+// Hosts are the claims of all objects of the cluster, by their names there. So two spaces that want
 // one host are told apart by age: the object that is at the cluster has it.
-type hosts struct {
+type Hosts struct {
+	*Config
 	listing sync.Mutex // is held while the cluster is listed, so that workers do not all list it
 
 	mu     sync.Mutex
@@ -38,7 +39,7 @@ type hosts struct {
 type keySet map[store.Key]struct{}
 
 // putLocked sets the claim of an object.
-func (h *hosts) putLocked(k store.Key, c claim) {
+func (h *Hosts) putLocked(k store.Key, c claim) {
 	h.dropLocked(k)
 	if h.all == nil {
 		h.all, h.by = map[store.Key]claim{}, map[string]keySet{}
@@ -52,7 +53,7 @@ func (h *hosts) putLocked(k store.Key, c claim) {
 	}
 }
 
-func (h *hosts) dropLocked(k store.Key) {
+func (h *Hosts) dropLocked(k store.Key) {
 	c := h.all[k]
 	delete(h.all, k)
 	for _, host := range c.is.Hosts {
@@ -74,7 +75,7 @@ func above(host string) (out []string) {
 }
 
 // takenLocked returns the claim of somebody else for traffic that a host would take.
-func (h *hosts) takenLocked(k store.Key, owner, host string) (by store.Key, c claim, taken bool) {
+func (h *Hosts) takenLocked(k store.Key, owner, host string) (by store.Key, c claim, taken bool) {
 	for _, name := range append(above(host), host) {
 		for other := range h.by[name] {
 			if c := h.all[other]; other != k && c.owner != owner {
@@ -97,7 +98,7 @@ func (h *hosts) takenLocked(k store.Key, owner, host string) (by store.Key, c cl
 
 // claim adds to the claim of an object, and returns what that was. If somebody else has one of the
 // hosts that only one space has, it returns whose claim that is, and the host.
-func (h *hosts) claim(
+func (h *Hosts) claim(
 	at store.Key, owner string, is policy.Exposed, first []string,
 ) (had claim, other store.Key, c claim, host string) {
 	h.mu.Lock()
@@ -115,7 +116,7 @@ func (h *hosts) claim(
 }
 
 // put sets the claim of an object; one of nothing forgets it.
-func (h *hosts) put(k store.Key, c claim) {
+func (h *Hosts) put(k store.Key, c claim) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.dropLocked(k); len(c.is.Hosts)+len(c.is.Backends) > 0 {
@@ -124,7 +125,7 @@ func (h *hosts) put(k store.Key, c claim) {
 }
 
 // forget forgets an object that is gone.
-func (h *hosts) forget(k store.Key) {
+func (h *Hosts) forget(k store.Key) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.dropLocked(k)
@@ -132,7 +133,7 @@ func (h *hosts) forget(k store.Key) {
 }
 
 // merge takes over what the cluster has, and keeps what is newer than the list.
-func (h *hosts) merge(found map[store.Key]claim, began time.Time) {
+func (h *Hosts) merge(found map[store.Key]claim, began time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for k, c := range h.all {

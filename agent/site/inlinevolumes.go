@@ -1,4 +1,4 @@
-package apply
+package site
 
 import (
 	"context"
@@ -11,12 +11,12 @@ import (
 
 // mountsInline refuses Pods with volumes of CSI drivers that the site has not opened to Pods of their
 // level.
-func (a *Applier) mountsInline(ctx context.Context, t *task, p *policy.Policy) error {
-	for _, driver := range policy.InlineDrivers(kindOf(t.Key), t.Body) {
-		if p.InlineDriver(t.Key.Space, driver, "") == nil {
+func mountsInline(ctx context.Context, o *Object, p *policy.Policy) error {
+	for _, driver := range policy.InlineDrivers(o.kind(), o.Body) {
+		if p.InlineDriver(o.Key.Space, driver, "") == nil {
 			continue // whatever the driver is
 		}
-		found, err := a.find(ctx, t.client, csiDrivers, store.Key{Name: driver}, true)
+		found, err := target.Find(ctx, o.Client, csiDrivers, store.Key{Name: driver}, true)
 		if err != nil && !isNotServed(err) {
 			return fmt.Errorf("look up CSIDriver %s: %w", driver, err)
 		}
@@ -24,7 +24,7 @@ func (a *Applier) mountsInline(ctx context.Context, t *task, p *policy.Policy) e
 		if found != nil {
 			profile = found.Metadata.Labels[policy.InlineProfile]
 		}
-		if err := p.InlineDriver(t.Key.Space, driver, profile); err != nil {
+		if err := p.InlineDriver(o.Key.Space, driver, profile); err != nil {
 			return err
 		}
 	}

@@ -1,4 +1,4 @@
-package apply
+package site
 
 import (
 	"context"
@@ -11,12 +11,12 @@ import (
 
 // projectsOwnToken refuses Pods that would have a token for the cluster's own API, by the issuer
 // that the cluster says. One that says none is judged by the policy alone.
-func (a *Applier) projectsOwnToken(ctx context.Context, t *task, p *policy.Policy) error {
-	audiences := p.Audiences(policy.KindName(t.Key.Group, t.Key.Resource), t.Body)
+func projectsOwnToken(ctx context.Context, o *Object, p *policy.Policy) error {
+	audiences := p.Audiences(o.kind(), o.Body)
 	if len(audiences) == 0 {
 		return nil
 	}
-	issuer, err := t.client.Issuer(ctx)
+	issuer, err := o.Client.Issuer(ctx)
 	switch {
 	case isNotServed(err), apierrors.IsNotFound(err), apierrors.IsForbidden(err):
 		return nil

@@ -1,4 +1,4 @@
-package apply
+package site
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/policy"
-	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/store"
 )
 
@@ -34,27 +33,27 @@ func (f spaceFacts) HasClusterRole(name string) bool {
 // permitRights refuses a Role, ClusterRole or binding that the site has not opened, and gives the
 // space's account what it needs to write the others. They are never written as the agent, which may
 // have all rights: the cluster lets an account give away only what it has.
-func (a *Applier) permitRights(ctx context.Context, t *task, p *policy.Policy) error {
-	if !a.Gate.Impersonate || a.Gate.Accounts.None() {
+func (g *Gate) permitRights(ctx context.Context, o *Object, p *policy.Policy) error {
+	if !g.Impersonate || g.Accounts.none.Load() {
 		return &policy.Refusal{Reason: policy.ReasonRights, Message: "the agent writes with its own rights here " +
 			"(--impersonate=false, or a cluster without RBAC), so that nothing would bound what a space gives away"}
 	}
-	body, err := t.mapping.BodyHere(t.Key, t.Body) // facts are in the words of the space
+	body, err := o.Mapping.BodyHere(o.Key, o.Body) // facts are in the words of the space
 	if err != nil {
 		return err
 	}
-	facts := spaceFacts{a.Inventory, t.Key.Space}
-	if err := p.Rights(t.Key.Space, t.Key.Namespace, t.Key.Resource, t.Key.Name, body, facts); err != nil {
+	facts := spaceFacts{g.Inventory, o.Key.Space}
+	if err := p.Rights(o.Key.Space, o.Key.Namespace, o.Key.Resource, o.Key.Name, body, facts); err != nil {
 		return err
 	}
-	if t.record.UID != "" {
+	if o.Record.UID != "" {
 		return nil
 	}
-	if t.Key.Namespace == "" {
-		return t.client.EnsureAccount(ctx, t.Key.Space)
+	if o.Key.Namespace == "" {
+		return o.Client.EnsureAccount(ctx, o.Key.Space)
 	}
-	if err := t.client.OpenRights(ctx, t.Key.Space, t.at.Namespace, site.WorkloadRules()); err != nil {
-		return fmt.Errorf("let space %s give rights in namespace %s: %w", t.Key.Space, t.at.Namespace, err)
+	if err := o.Client.OpenRights(ctx, o.Key.Space, o.At.Namespace, workloadRules()); err != nil {
+		return fmt.Errorf("let space %s give rights in namespace %s: %w", o.Key.Space, o.At.Namespace, err)
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package apply
+package site
 
 import (
 	"context"
@@ -14,26 +14,21 @@ import (
 // lacksClass refuses an object that names a missing class: its space brings the class, the site
 // refuses it, and the cluster has none. No Pod would start, and only a controller's Event would say
 // why.
-func (a *Applier) lacksClass(ctx context.Context, t *task, p *policy.Policy) error {
-	if err := a.lacksDefaultClass(ctx, t, p); err != nil {
+func (g *Gate) lacksClass(ctx context.Context, o *Object, p *policy.Policy) error {
+	if err := lacksDefaultClass(ctx, o, p); err != nil {
 		return err
 	}
-	for _, class := range policy.Classes(policy.KindName(t.Key.Group, t.Key.Resource), t.Body) {
+	for _, class := range policy.Classes(o.kind(), o.Body) {
 		refused := p.Kind(class.Group, class.Resource, false)
 		if refused == nil {
 			continue
 		}
-		k := store.Key{Space: t.Key.Space, Group: class.Group, Resource: class.Resource, Name: class.Name}
-		if e, ok, err := a.Desired.Get(k); err != nil || !ok || e.Tombstone {
+		k := store.Key{Space: o.Key.Space, Group: class.Group, Resource: class.Resource, Name: class.Name}
+		if e, ok, err := g.Desired.Get(k); err != nil || !ok || e.Tombstone {
 			continue // the cluster's, or nobody's: then the cluster says so
 		}
-		found, err := a.find(
-			ctx,
-			t.client,
-			target.Resource{Group: class.Group, Version: class.Version, Plural: class.Resource},
-			k,
-			true,
-		)
+		r := target.Resource{Group: class.Group, Version: class.Version, Plural: class.Resource}
+		found, err := target.Find(ctx, o.Client, r, k, true)
 		if err != nil && !isNotServed(err) {
 			return err
 		}
@@ -50,11 +45,11 @@ func (a *Applier) lacksClass(ctx context.Context, t *task, p *policy.Policy) err
 
 // lacksDefaultClass refuses a claim without a class at a cluster that has no default one. A cluster
 // that serves no StorageClasses has no volumes, either.
-func (a *Applier) lacksDefaultClass(ctx context.Context, t *task, p *policy.Policy) error {
-	if !p.NeedsDefaultClass(policy.KindName(t.Key.Group, t.Key.Resource), t.Body) {
+func lacksDefaultClass(ctx context.Context, o *Object, p *policy.Policy) error {
+	if !p.NeedsDefaultClass(o.kind(), o.Body) {
 		return nil
 	}
-	found, err := t.client.HasDefaultStorageClass(ctx)
+	found, err := o.Client.HasDefaultStorageClass(ctx)
 	switch {
 	case isNotServed(err), err == nil && found:
 		return nil
