@@ -97,5 +97,6 @@ func (a *Applier) recheck(ctx context.Context, t *task) error {
 		a.Log.Debug("what was altered stays so", "key", t.Key, "err", err)
 		return nil
 	}
-	return a.write(ctx, t)
+	t.facts.same = false
+	return carryOut(ctx, a, t, plan(t.facts))
 }

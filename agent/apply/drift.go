@@ -47,9 +47,6 @@ func (a *Applier) Seen(k store.Key, s inventory.Sight) {
 
 // drifted restores what others changed, or reports it.
 func (a *Applier) drifted(ctx context.Context, t *task) error {
-	if t.Key.Class() == store.ClassCRD && !t.record.Created && a.Gate.Sealed() {
-		return a.checkDefinition(ctx, t) // another space's, or the site's: it is nobody's drift
-	}
 	if wait := a.conflicts.wait(t.Key); wait > 0 && t.policy.restores() {
 		return &laterError{wait}
 	}

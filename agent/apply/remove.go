@@ -117,25 +117,21 @@ func (a *Applier) remove(ctx context.Context, e store.Entry) error {
 		r = inventory.Record{Created: true, APIVersion: was.APIVersion, OriginUID: was.OriginUID()}
 	}
 	how, at := removal(e, &was), a.Clients.KeyThere(a.Gate.MappingOf(e.Key, r, &was), e.Key)
-	switch {
-	case r.OriginUID == "":
-		return a.finish(ctx, e, "nothing is applied")
-	case e.Key.Class() == store.ClassNamespace && !r.Created && r.UID != "" && a.Gate.Sealed():
+	switch do := planRemoval(e.Key, at, r, how, a.Gate.Sealed()); {
+	case do == actNotApplied, do == actNotOurs, do == actProtected:
+		return a.finish(ctx, e, string(do))
+	case do == actGiveBack:
 		return a.giveBack(ctx, client, e, at, r.UID)
-	case e.Key.Class() != store.ClassOther && !r.Created:
-		return a.finish(ctx, e, "not made by us")
-	case how == store.RemoveOrphan && policy.IsWebhooks(e.Key.Group, e.Key.Resource) && a.Gate.Sealed():
-		how = store.RemoveDelete // nobody would narrow it from then on
-	case how != store.RemoveOrphan && site.IsDefaultAccount(at):
+	case do == actTakeOff:
 		return takeOffAccount(ctx, a, client, e, at, r)
-	case how != store.RemoveOrphan && site.Protected(at):
-		return a.finish(ctx, e, "protected name")
+	case do == actDelete && how == store.RemoveOrphan:
+		how = store.RemoveDelete
 	}
-	return a.carryOut(ctx, client, e, at, r, how)
+	return a.takeAway(ctx, client, e, at, r, how)
 }
 
-// carryOut deletes or releases the object of a record, which is at a key of the target.
-func (a *Applier) carryOut(
+// takeAway deletes or releases the object of a record, which is at a key of the target.
+func (a *Applier) takeAway(
 	ctx context.Context,
 	c *target.Client,
 	e store.Entry,

@@ -29,6 +29,7 @@ type task struct {
 	at       store.Key       // the key in the names of the target
 	existed  bool            // a Namespace that was there before its space took it
 	stopped  bool            // it must not run, see Lease
+	facts    facts           // what its plan was made of
 	exposed  *policy.Exposed // what it takes from the network of the site, where it does
 	left     []string        // webhooks that the site does not call, and why
 	altered  string          // what the target made of the last body that was put, see alteration

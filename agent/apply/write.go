@@ -71,35 +71,34 @@ func (a *Applier) apply(ctx context.Context, e store.Entry) error {
 func (a *Applier) bring(
 	ctx context.Context, e store.Entry, r inventory.Record, known bool, v variants.Variant, stopped bool,
 ) error {
-	same := known && r.Applied == e.Hash && r.Variant == v.Hash
-	open, told := a.drifts.open(e.Key)
-	there := same && r.UID != "" && !(stopped && e.Key.Resource == "pods") && !a.pendingDeletes.has(e.Key, r.UID)
-	_, recheck := a.rechecks.LoadAndDelete(e.Key)
-	if there && told {
-		return nil // its report stays
+	t := &task{Entry: e, record: r, variant: v.Hash, stopped: stopped}
+	t.facts = factsOf(a, t, known)
+	do := plan(t.facts)
+	if do == actLeave {
+		return nil
 	}
-	if there && !open {
+	if do == actConfirm || do == actRecheck {
 		if wait := a.conflicts.undecided(e.Key); wait > 0 {
 			return &laterError{wait}
 		}
 		a.Reports.Applied(e.Key, r, nil)
-		if !recheck {
-			return nil
-		}
 	}
-	t := &task{Entry: e, record: r, variant: v.Hash}
+	if do == actConfirm {
+		return nil
+	}
 	err := t.decode()
 	if err == nil {
 		err = a.locate(t)
 	}
 	if err == nil && stopped {
-		t.policy.RetainFields, t.policy.WhenDrifted, t.stopped = nil, "", true
+		t.policy.RetainFields, t.policy.WhenDrifted = nil, ""
 	}
-	if err == nil && stopped && e.Key.Resource == "pods" {
+	if err == nil && do == actStopPod {
 		return a.stopPod(ctx, t)
 	}
 	if err == nil {
-		err = a.ensure(ctx, t, same, recheck && !open)
+		t.facts.remade = r.OriginUID != t.head.OriginUID()
+		err = a.ensure(ctx, t, plan(t.facts))
 	}
 	if site.AccountRefused(err) || terminating(err) {
 		if why := a.ending(ctx, t); why != nil {
@@ -118,10 +117,21 @@ func (a *Applier) bring(
 	return nil
 }
 
-// ensure writes what has to be written: nothing for what went from the target and stays away, what
-// others changed, or the new version.
-func (a *Applier) ensure(ctx context.Context, t *task, same, recheck bool) (err error) {
-	if t.record.Gone && (same || t.record.Finished && t.record.OriginUID == t.head.OriginUID()) {
+// factsOf is what is known of a task before its body is read.
+func factsOf(a *Applier, t *task, known bool) facts {
+	r := t.record
+	f := facts{
+		kind: kindOf(t.Key), state: stateOf(r), same: known && r.Applied == t.Hash && r.Variant == t.variant,
+		created: r.Created, stopped: t.stopped, deleting: a.pendingDeletes.has(t.Key, r.UID), sealed: a.Gate.Sealed(),
+	}
+	f.drifted, f.told = a.drifts.open(t.Key)
+	_, f.doubted = a.rechecks.LoadAndDelete(t.Key)
+	return f
+}
+
+// ensure does what is to be done at the target.
+func (a *Applier) ensure(ctx context.Context, t *task, do action) (err error) {
+	if do == actStayAway {
 		return a.stayAway(t)
 	}
 	if err := a.Clients.EnsureSpace(ctx, t.Key.Space, t.head.Mapping()); err != nil {
@@ -131,23 +141,37 @@ func (a *Applier) ensure(ctx context.Context, t *task, same, recheck bool) (err 
 		return err
 	}
 	t.writer = a.Gate.Accounts.Writer(t.client, t.Key)
-	if a.pendingDeletes.has(t.Key, t.record.UID) {
+	if do == actComeBack {
 		return a.comeBack(ctx, t)
 	}
-	t.existed = t.Key.Class() == store.ClassNamespace && t.record.UID != "" && !t.record.Created
+	t.existed = t.facts.kind == kindNamespace && t.record.UID != "" && !t.record.Created
 	if err := a.permit(ctx, t); err != nil {
 		return err
 	}
 	if err := a.provide(ctx, t); err != nil {
 		return err
 	}
-	switch {
-	case same && t.record.UID != "" && recheck:
+	return carryOut(ctx, a, t, do)
+}
+
+// carryOut does what the site permits.
+func carryOut(ctx context.Context, a *Applier, t *task, do action) error {
+	switch do {
+	case actRecheck:
 		return a.recheck(ctx, t)
-	case same && t.record.UID != "":
+	case actSeeDrift:
 		return a.drifted(ctx, t)
+	case actCreate:
+		return a.create(ctx, t)
+	case actCheckNamespace:
+		return a.checkNamespace(ctx, t)
+	case actCheckDefinition:
+		return a.checkDefinition(ctx, t)
+	case actReplace:
+		return a.replace(ctx, t)
+	default:
+		return a.write(ctx, t)
 	}
-	return a.write(ctx, t)
 }
 
 // provide has the site keep what the pods of a workload need to use the API of their space, and what the name
@@ -185,20 +209,9 @@ func (a *Applier) comeBack(ctx context.Context, t *task) error {
 	return &changedError{errors.New("the object was not deleted, and is desired again")}
 }
 
-// write applies one object in one request. The condition is that the object has the recorded UID,
-// or that no object has this name. Nothing of anybody else is changed, also when it comes to be at
-// the same moment.
+// write applies a known object in one request. The condition is that the object has the recorded UID.
+// Nothing of anybody else is changed, also when it comes to be at the same moment.
 func (a *Applier) write(ctx context.Context, t *task) error {
-	switch {
-	case t.record.UID == "":
-		return a.create(ctx, t)
-	case t.Key.Class() == store.ClassNamespace && !t.record.Created && !a.Gate.Sealed():
-		return a.checkNamespace(ctx, t)
-	case t.Key.Class() == store.ClassCRD && !t.record.Created && a.Gate.Sealed():
-		return a.checkDefinition(ctx, t)
-	case t.record.OriginUID != t.head.OriginUID() && runsOnce(t.Key):
-		return a.replace(ctx, t)
-	}
 	live, err := a.update(ctx, t)
 	if t.Key.Class() == store.ClassCRD && refusesVersions(err) {
 		if err := a.storeAnew(ctx, t); err != nil {
