@@ -140,18 +140,19 @@ type Applier struct {
 	rechecks       sync.Map // keys of what is to be looked at again, see recheck
 	doubts         sync.Map // by key the version after which it is known what an object is, see doubt: uint64
 	remade         *remade
-	finished       chan store.Entry
+	staying        *staying
+	finished       *finished
 
 	unrecorded checklist // entries of the start that may be on the target without a record
 }
 
 // New returns an Applier. It does nothing before Run.
 func New(c Config) *Applier {
+	gate := site.New(site.Config{Desired: c.Desired, Inventory: c.Inventory, Clients: c.Clients, Log: c.Log})
 	return &Applier{
-		Config: c, Gate: site.New(site.Config{
-			Desired: c.Desired, Inventory: c.Inventory, Clients: c.Clients, Log: c.Log,
-		}),
-		queue: newQueue(), finished: make(chan store.Entry, Workers),
+		Config: c, Gate: gate, staying: &staying{&gate.Accounts, c.Inventory, c.Log},
+		finished:   newFinished(c.Desired, c.Inventory, c.Log),
+		queue:      newQueue(),
 		unrecorded: checklist{done: make(chan struct{})}, remade: newRemade(),
 	}
 }
@@ -201,7 +202,7 @@ func (a *Applier) Run(ctx context.Context) error {
 		return err
 	}
 	var all sync.WaitGroup
-	all.Go(func() { a.forget(ctx) })
+	all.Go(func() { a.finished.forget(ctx) })
 	all.Go(func() { a.recheckAlterations(ctx) })
 	if !a.Relay {
 		all.Go(func() { furnish(ctx, a) })

@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -20,10 +23,17 @@ func dependentKinds() []target.Resource {
 	}
 }
 
+// staying marks what stays on the target when its owner goes.
+type staying struct {
+	accounts  *site.Accounts
+	inventory *inventory.Inventory
+	log       *slog.Logger
+}
+
 // markDependents marks what an object owns, because the object goes and its dependents stay. The
 // target's garbage collector takes off their owner. Without a mark they would be taken for somebody
 // else's, and would keep their Namespace on the target for ever.
-func (a *Applier) markDependents(ctx context.Context, c *target.Client, at store.Key, owner *target.Object) error {
+func (s *staying) markDependents(ctx context.Context, c *target.Client, at store.Key, owner *target.Object) error {
 	if at.Namespace == "" {
 		return nil
 	}
@@ -40,7 +50,7 @@ func (a *Applier) markDependents(ctx context.Context, c *target.Client, at store
 			return fmt.Errorf("look for the %s that %s keeps: %w", r.Plural, at, err)
 		}
 		for _, o := range owned {
-			if err := a.markDependent(ctx, c, r, at, o); err != nil {
+			if err := s.markDependent(ctx, c, r, at, o); err != nil {
 				return err
 			}
 		}
@@ -49,20 +59,20 @@ func (a *Applier) markDependents(ctx context.Context, c *target.Client, at store
 }
 
 // markDependent marks one of them. A refusal of the target does not keep the deletion back.
-func (a *Applier) markDependent(
+func (s *staying) markDependent(
 	ctx context.Context,
 	c *target.Client,
 	r target.Resource,
 	at store.Key,
 	o *target.Object,
 ) error {
-	return a.annotateDependent(ctx, c, r, at, o, target.AnnotationOrphanOf, at.Space,
+	return s.annotateDependent(ctx, c, r, at, o, target.AnnotationOrphanOf, at.Space,
 		"an object that stays without its owner is not marked; it will keep its namespace on the target")
 }
 
 // annotateDependent annotates an object that stays when its owner at the key at goes. A refusal of the
 // target is logged as this and is no error.
-func (a *Applier) annotateDependent(
+func (s *staying) annotateDependent(
 	ctx context.Context,
 	c *target.Client,
 	r target.Resource,
@@ -71,10 +81,10 @@ func (a *Applier) annotateDependent(
 	name, value, refused string,
 ) error {
 	k := store.Key{Space: at.Space, Group: r.Group, Resource: r.Plural, Namespace: at.Namespace, Name: o.Metadata.Name}
-	err := a.Gate.Accounts.Writer(c, k).Annotate(ctx, r, o, name, value)
+	err := s.accounts.Writer(c, k).Annotate(ctx, r, o, name, value)
 	switch {
 	case apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err):
-		a.Log.Warn(refused, "key", k, "err", err)
+		s.log.Warn(refused, "key", k, "err", err)
 		return nil
 	case err != nil && !apierrors.IsNotFound(err):
 		return fmt.Errorf("mark %s, which stays without its owner: %w", k, err)

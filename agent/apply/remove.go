@@ -158,7 +158,7 @@ func (a *Applier) takeAway(
 	}
 	switch {
 	case done == lost && how != store.RemoveOrphan:
-		if err := a.markClaimsOfGone(ctx, c, e, at); err != nil {
+		if err := a.staying.markClaimsOfGone(ctx, c, e, at); err != nil {
 			return err
 		}
 		return a.finish(ctx, e, done)
@@ -167,7 +167,7 @@ func (a *Applier) takeAway(
 	case err != nil:
 		return err
 	case how == store.RemoveOrphan:
-		if err := a.disownClaims(ctx, c, at, live); err != nil {
+		if err := a.staying.disownClaims(ctx, c, at, live); err != nil {
 			return err
 		}
 		if _, err := a.Gate.Accounts.Writer(c, e.Key).Release(ctx, resource, live); err != nil {
@@ -184,7 +184,7 @@ func (a *Applier) takeAway(
 	if err := a.Gate.Contents(ctx, c, at); err != nil {
 		return err
 	}
-	if err := a.markClaims(ctx, c, e.Key, at, live.Spec); err != nil {
+	if err := a.staying.markClaims(ctx, c, e.Key, at, live.Spec); err != nil {
 		return err
 	}
 	if wait := leavesLater(a.Callers, e.Key, at, live); wait > 0 {
@@ -195,7 +195,7 @@ func (a *Applier) takeAway(
 		return cmp.Or(err, error(&laterError{shieldAgain}))
 	}
 	if how == store.RemoveKeepDependents {
-		if err := a.markDependents(ctx, c, at, live); err != nil {
+		if err := a.staying.markDependents(ctx, c, at, live); err != nil {
 			return err
 		}
 	}
@@ -349,9 +349,6 @@ func (a *Applier) finish(ctx context.Context, e store.Entry, why string) error {
 				(k.Name == e.Key.Name || k.Class() == store.ClassNamespace) // under a name of its own there
 		})
 	}
-	select {
-	case a.finished <- e:
-	case <-ctx.Done():
-	}
+	a.finished.add(ctx, e)
 	return nil
 }

@@ -75,7 +75,7 @@ func (a *Applier) supersede(ctx context.Context, t *task, refused error) error {
 		KeepDependents: t.Key.Group == "apps" && sameSelector(whole, desired),
 	}
 	if d.KeepDependents {
-		if err := a.markDependents(ctx, t.client, t.at, found); err != nil {
+		if err := a.staying.markDependents(ctx, t.client, t.at, found); err != nil {
 			return err
 		}
 	}

@@ -38,10 +38,7 @@ func (a *Applier) rule(ctx context.Context, k store.Key, e store.Entry, known bo
 		}
 	}
 	if known && e.Tombstone {
-		select {
-		case a.finished <- e:
-		case <-ctx.Done():
-		}
+		a.finished.add(ctx, e)
 	}
 	return nil
 }
