@@ -147,7 +147,8 @@ func Vacate(w Wish, world World, current []string, terms Terms, now time.Time) V
 		}
 	}
 	if terms.BreakFirst && terms.MinAvailable > 0 {
-		left := max(0, len(current)-terms.MinAvailable) // how many may be away at once
+		keep := len(out.Targets) - len(without(out.Targets, current))
+		left := max(0, keep+len(may)-terms.MinAvailable) // how many may be away at once; the others are lost anyway
 		for _, name := range may {
 			if stay[name] != "" {
 				continue
