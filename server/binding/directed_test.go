@@ -1,5 +1,12 @@
 package binding_test
 
+// These are properties of server/placement, which decides what records are made of.
+const (
+	propBudgets = "budgets hold"
+	propHalf    = "half the fleet lost is not left"
+	propShares  = "shares never add up to more than count"
+)
+
 // directed are the tests of properties that histories reach too seldom.
 var directed = map[string]string{
 	propPair:    "TestABadTargetDelaysOnlyItsPair",
@@ -17,4 +24,7 @@ var directed = map[string]string{
 	propLast:    "Test(WhatComesLastRunsOnce|TwoThatCameBeside)",
 	propRefused: "TestARefusalIsNotWaitedForLong",
 	propTurn:    "TestWhatWaitsForItsTurnIsNotLeft",
+	propBudgets: "TestBudgetsHold",
+	propHalf:    "TestHalfTheFleetLostMovesNothing",
+	propShares:  "TestSharesNeverAddUpToMore",
 }

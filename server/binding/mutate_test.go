@@ -5,12 +5,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
 // mutation is a defect that is put into one file, and the property that it breaks. Files that end
-// in _test.go are the small world's scheduler and feeds, which the real ones will do likewise.
+// in _test.go are the small world's scheduler and feeds, which the real ones will do likewise. A file
+// of another folder is of a package that decides what a record is made of, and the test is there.
 type mutation struct {
 	what, file, old, new string
 	breaks               string
@@ -28,6 +30,36 @@ func TestMutationsFit(t *testing.T) {
 		}
 	}
 }
+
+// TestEveryPropertyHasAMutation: a property that no defect breaks may hold nothing.
+func TestEveryPropertyHasAMutation(t *testing.T) {
+	broken := map[string]bool{}
+	for _, m := range mutations {
+		broken[m.breaks] = true
+	}
+	files, err := filepath.Glob("*_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	properties := 0
+	for _, file := range files {
+		source, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, found := range property.FindAllSubmatch(source, -1) {
+			properties++
+			if !broken[string(found[1])] {
+				t.Errorf("%s: no mutation breaks %q", file, found[1])
+			}
+		}
+	}
+	if properties < 35 {
+		t.Errorf("%d properties are found: the test does not read them", properties)
+	}
+}
+
+var property = regexp.MustCompile(`(?m)^(?:const|\t)\s*prop[A-Z]\w*\s*= "([^"]+)"$`)
 
 // TestMutations puts in one defect after the other: each must break its property. It compiles the
 // package for each, so it runs only when SKERRY_MUTATIONS is set; a value other than 1 selects those
@@ -60,7 +92,7 @@ func (m mutation) run(t *testing.T) string {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	changed, overlay := filepath.Join(dir, m.file), filepath.Join(dir, "overlay.json")
+	changed, overlay := filepath.Join(dir, filepath.Base(m.file)), filepath.Join(dir, "overlay.json")
 	text := strings.Replace(string(source), m.old, m.new, 1)
 	list, err := json.Marshal(map[string]any{"Replace": map[string]string{here: changed}})
 	if err != nil {
@@ -75,7 +107,12 @@ func (m mutation) run(t *testing.T) string {
 	if run == "" {
 		run = "TestHistories"
 	}
-	cmd := exec.Command("go", "test", "-count=1", "-vet=off", "-overlay", overlay, "-run", "^"+run+"$", ".")
+	args := []string{"test", "-count=1", "-vet=off", "-overlay", overlay, "-run", "^" + run + "$", "."}
+	if filepath.Dir(m.file) != "." {
+		args = append(args, "-rapid.checks=20000", "-rapid.nofailfile")
+	}
+	cmd := exec.Command("go", args...)
+	cmd.Dir = filepath.Dir(m.file)
 	cmd.Env = append(os.Environ(), "SKERRY_MUTATIONS=", "SKERRY_HISTORIES=1000000", "SKERRY_PROPERTY="+m.breaks)
 	out, err := cmd.CombinedOutput()
 	if err == nil {

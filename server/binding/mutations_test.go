@@ -335,4 +335,36 @@ var mutations = []mutation{
 		"an unanswered write is given up", "leader_test.go",
 		"again := *a\n\t\tl.pending = &again", "l.pending = nil", propGeneration,
 	},
+	{
+		"a hook runs before it is recorded that it does", "hooks.go",
+		"return !p.Off && p.Hooks.Began != 0 &&", "return !p.Off &&", propHookOnce,
+	},
+	{
+		"a budget keeps nothing that leaves", "../placement/vacate.go",
+		"short := max(1, terms.MinAvailable, min(", "short := max(1, min(", propBudgets,
+	},
+	{
+		"what breaks first leaves all targets at once", "../placement/vacate.go",
+		"if left--; left < 0 {", "if left--; false {", propBudgets,
+	},
+	{
+		"a budget counts targets that are lost", "../placement/vacate.go",
+		"max(0, keep+len(may)-terms.MinAvailable)", "max(0, 0*keep+len(current)-terms.MinAvailable)", propBudgets,
+	},
+	{
+		"most of a fleet is left like one target", "../placement/evict.go",
+		"l.Reason.Automatic() && w.Halted:", "l.Reason.Automatic() && false:", propHalf,
+	},
+	{
+		"drained targets count as well", "../placement/evict.go",
+		"if t.Removing || t.Drained() {", "if false {", propHalf,
+	},
+	{
+		"one replica too many", "../placement/divide.go",
+		"for ; left > 0; left-- {", "for ; left >= 0; left-- {", propShares,
+	},
+	{
+		"a target of a move has what others leave, too", "../placement/divide.go",
+		"share > out[name] {\n\t\t\t\tout[name] = share", "share > 0 {\n\t\t\t\tout[name] += share", propShares,
+	},
 }
