@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"regexp"
 	"slices"
-	"strings"
 	"sync"
+
+	"skerry.dev/skerry/store/clip"
 )
 
 // Condition is one condition that a child reports about itself. Its fields mean what they mean in a
@@ -92,7 +93,7 @@ func bounded(list []Condition) (kept []Condition, dropped int) {
 			!wellFormed(c.Reason) {
 			continue
 		}
-		c.Message = strings.ToValidUTF8(c.Message[:min(len(c.Message), maxConditionMessage)], "")
+		c.Message = clip.Text(c.Message, maxConditionMessage)
 		kept = append(kept, c)
 	}
 	return kept, len(list) - len(kept)

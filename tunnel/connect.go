@@ -5,8 +5,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
-	"strings"
 
+	"skerry.dev/skerry/store/clip"
 	"skerry.dev/skerry/tunnel/wire"
 )
 
@@ -57,7 +57,7 @@ const maxWhy = 256
 
 // bounded returns what a parent takes of it.
 func (n NotConnected) bounded() NotConnected {
-	n.Why = strings.ToValidUTF8(n.Why[:min(len(n.Why), maxWhy)], "")
+	n.Why = clip.Text(n.Why, maxWhy)
 	return n
 }
 

@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/clip"
 )
 
 // Withheld is what a child's deletion guard withholds: deletions that are too many to be intended.
@@ -45,7 +45,7 @@ func (w *Withheld) bounded() *Withheld {
 	out := *w
 	out.First = slices.Clone(w.First[:min(len(w.First), maxWithheldFirst)])
 	for i, name := range out.First {
-		out.First[i] = strings.ToValidUTF8(name[:min(len(name), maxWithheldName)], "")
+		out.First[i] = clip.Text(name, maxWithheldName)
 	}
 	out.In = nil
 	for _, in := range w.In[:min(len(w.In), maxWithheldIn)] {

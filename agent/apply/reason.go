@@ -15,6 +15,7 @@ import (
 	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/clip"
 	"skerry.dev/skerry/tunnel/variant"
 )
 
@@ -174,9 +175,7 @@ func (f failure) says(reason string, err error) failure {
 	if errors.As(err, &status) && status.Status().Message != "" {
 		message = status.Status().Message
 	}
-	if len(message) > maxMessage {
-		message = strings.ToValidUTF8(message[:maxMessage], "") + "..."
-	}
+	message = clip.Dotted(message, maxMessage)
 	var varied *variedError
 	if errors.As(err, &varied) && !strings.HasSuffix(message, varied.words()) {
 		message += varied.words()

@@ -14,6 +14,7 @@ import (
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/clip"
 	"skerry.dev/skerry/tunnel/upsync"
 )
 
@@ -152,7 +153,7 @@ func limitsText(rule *upsyncRule) string {
 // leaveOutLocked records why an object is not reported.
 func (o *Observer) leaveOutLocked(rule *upsyncRule, b *born, reason, message string) {
 	k, _ := upsync.Object(b.key)
-	b.left = &upsync.Left{Object: objectName(k), Reason: reason, Message: bounded(message)}
+	b.left = &upsync.Left{Object: objectName(k), Reason: reason, Message: clip.Dotted(message, maxUpsyncMessage)}
 	rule.expel(b)
 	o.dropLocked(b.key)
 	o.tellUpsyncLocked(rule)

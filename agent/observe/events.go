@@ -3,11 +3,11 @@ package observe
 import (
 	"math/bits"
 	"reflect"
-	"strings"
 	"time"
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/clip"
 	"skerry.dev/skerry/store/compactmap"
 )
 
@@ -71,9 +71,8 @@ func (o *Observer) observeEventLocked(live *target.Object) {
 			Kind:       source.Kind,
 			Name:       owner.Name,
 		}, Type: e.Type, Reason: e.Reason,
-		Message: cut(
-			target.Mapping(source.Prefix).Words(owner.Namespace, e.Message),
-		), Component: e.Component, First: e.First.Unix(), Count: 1 << (bits.Len64(uint64(e.Count)) - 1),
+		Message:   clip.Text(target.Mapping(source.Prefix).Words(owner.Namespace, e.Message), maxMessage),
+		Component: e.Component, First: e.First.Unix(), Count: 1 << (bits.Len64(uint64(e.Count)) - 1),
 		During: e.Last.Unix() / int64(eventSlot/time.Second),
 	}
 	if e.About.UID != source.UID {
@@ -115,13 +114,6 @@ func (o *Observer) ownerOfLocked(uid string) (store.Key, bool) {
 	}
 	owner, _, ok := o.placedAboveLocked(uid)
 	return owner, ok
-}
-
-func cut(message string) string {
-	if len(message) <= maxMessage {
-		return message
-	}
-	return strings.ToValidUTF8(message[:maxMessage], "")
 }
 
 // boundEventsLocked drops the oldest Events of a placed object, and of the site, if there are too

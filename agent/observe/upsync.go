@@ -11,6 +11,7 @@ import (
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/clip"
 	"skerry.dev/skerry/tunnel/upsync"
 )
 
@@ -253,7 +254,7 @@ func unreadable(err error) string {
 	case apierrors.IsForbidden(err):
 		why = "the agent may not read it; give its identity list and watch on it at the target, see skerry agent rbac: "
 	}
-	return why + bounded(err.Error())
+	return why + clip.Dotted(err.Error(), maxUpsyncMessage)
 }
 
 // tellUpsyncLocked reports what became of a rule.
@@ -319,10 +320,3 @@ func (o *Observer) belowLocked(k store.Key, live *target.Object) {
 
 // maxUpsyncMessage bounds what is said about one object, in bytes.
 const maxUpsyncMessage = 512
-
-func bounded(text string) string {
-	if len(text) > maxUpsyncMessage {
-		return string(bytes.ToValidUTF8([]byte(text[:maxUpsyncMessage]), nil)) + "..."
-	}
-	return text
-}

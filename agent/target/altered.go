@@ -13,6 +13,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"skerry.dev/skerry/store/clip"
 	"skerry.dev/skerry/tunnel/exponent"
 )
 
@@ -84,7 +85,7 @@ func (c *comparison) value(path string, sent, got any, has bool) {
 	}
 	if !has || got == nil {
 		if sent != false { // the API leaves it out where it is the default
-			c.Removed = append(c.Removed, short(path))
+			c.Removed = append(c.Removed, clip.Dotted(path, maxPath))
 		}
 		return
 	}
@@ -106,7 +107,7 @@ func (c *comparison) value(path string, sent, got any, has bool) {
 			return
 		}
 	}
-	c.Changed = append(c.Changed, short(path))
+	c.Changed = append(c.Changed, clip.Dotted(path, maxPath))
 }
 
 // list compares lists, of which the target may have changed the order, and into which it may have put
@@ -126,7 +127,7 @@ func (c *comparison) list(path string, sent, got []any) {
 			counterpart = i
 		}
 		if counterpart < 0 {
-			c.Removed = append(c.Removed, short(path+at))
+			c.Removed = append(c.Removed, clip.Dotted(path+at, maxPath))
 			continue
 		}
 		c.value(path+at, e, got[counterpart], true)
@@ -211,11 +212,4 @@ func timeOf(text string) (int64, error) {
 func bytesOf(text string) (string, error) {
 	b, err := base64.StdEncoding.DecodeString(strings.Join(strings.Fields(text), ""))
 	return string(b), err
-}
-
-func short(path string) string {
-	if len(path) > maxPath {
-		return strings.ToValidUTF8(path[:maxPath], "") + "..."
-	}
-	return path
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/clip"
 	"skerry.dev/skerry/tunnel/ondemand"
 	"skerry.dev/skerry/tunnel/variant"
 )
@@ -95,7 +96,7 @@ func (sp *space) status(name string, generation int64) json.RawMessage {
 		if f := o.failed; f != nil && f.customizer == name {
 			s.Failures++
 			s.Failed = append(s.Failed, failed{
-				Object: object(k), Reason: f.reason, Message: bounded(f.message),
+				Object: object(k), Reason: f.reason, Message: clip.Dotted(f.message, maxMessage),
 			})
 		}
 	}
@@ -115,11 +116,4 @@ func (sp *space) status(name string, generation int64) json.RawMessage {
 func object(k store.Key) string {
 	_, rest, _ := strings.Cut(k.String(), "/")
 	return rest
-}
-
-func bounded(text string) string {
-	if len(text) > maxMessage {
-		return strings.ToValidUTF8(text[:maxMessage], "") + "..."
-	}
-	return text
 }

@@ -19,6 +19,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/celbound"
+	"skerry.dev/skerry/store/clip"
 )
 
 const (
@@ -250,10 +251,7 @@ func run(p cel.Program, in map[string]any) (ref.Val, error) {
 func textOf(v ref.Val) (string, error) {
 	switch x := v.Value().(type) {
 	case string:
-		if len(x) > maxText {
-			return strings.ToValidUTF8(x[:maxText], "") + "...", nil
-		}
-		return x, nil
+		return clip.Dotted(x, maxText), nil
 	case bool:
 		return strconv.FormatBool(x), nil
 	case int64:

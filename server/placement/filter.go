@@ -8,6 +8,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/labels"
+
+	"skerry.dev/skerry/store/clip"
 )
 
 // Filter names what a target must pass to be chosen.
@@ -271,10 +273,7 @@ func message(f Filter, detail string) string {
 	if detail == "" {
 		return sentences[f]
 	}
-	if len(detail) > maxMessage {
-		return strings.ToValidUTF8(detail[:maxMessage], "") + "..."
-	}
-	return detail
+	return clip.Dotted(detail, maxMessage)
 }
 
 // summary counts the selected candidates that do not fit, by why, the most frequent first.

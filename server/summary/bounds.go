@@ -2,9 +2,9 @@ package summary
 
 import (
 	"regexp"
-	"strings"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/clip"
 )
 
 // What is taken of the words of a target. No agent says as much: a relay has the words of three sites, of
@@ -25,14 +25,14 @@ func bound(r *store.Report) {
 		if len(e.Reason) > maxReason || !reasonForm.MatchString(e.Reason) {
 			e.Reason = "Refused"
 		}
-		e.Message = words(e.Message, maxMessage)
+		e.Message = clip.Text(e.Message, maxMessage)
 	}
-	r.Altered = words(r.Altered, maxMessage)
+	r.Altered = clip.Text(r.Altered, maxMessage)
 	if e := r.Event; e != nil {
-		e.Type, e.Reason, e.Component = words(e.Type, maxReason), words(e.Reason, 2*maxReason), words(e.Component, maxName)
-		e.Message = words(e.Message, maxMessage)
+		e.Type, e.Reason = clip.Text(e.Type, maxReason), clip.Text(e.Reason, 2*maxReason)
+		e.Component = clip.Text(e.Component, maxName)
+		e.Message = clip.Text(e.Message, maxMessage)
 	}
 }
 
 // words are the beginning of a text, in whole characters.
-func words(text string, most int) string { return strings.ToValidUTF8(trim(text, most), "") }

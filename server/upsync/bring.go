@@ -17,6 +17,7 @@ import (
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/clip"
 	"skerry.dev/skerry/tunnel/upsync"
 )
 
@@ -277,8 +278,7 @@ func bounded(err error) string {
 	if apierrors.IsInvalid(err) {
 		return "its definition there does not allow the object"
 	}
-	text := err.Error()
-	return strings.ToValidUTF8(text[:min(len(text), 300)], "")
+	return clip.Text(err.Error(), 300)
 }
 
 // change writes another version of an object that came, whole.

@@ -3,10 +3,10 @@ package events
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 
+	"skerry.dev/skerry/store/clip"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
@@ -43,15 +43,11 @@ func (e Event) Fit() Event {
 	if e.Type != "Warning" {
 		e.Type = "Normal"
 	}
-	e.Message, e.Count = cut(e.Message, maxMessage), max(1, e.Count)
+	e.Message, e.Count = clip.Text(e.Message, maxMessage), max(1, e.Count)
 	for _, word := range []*string{&e.Reason, &e.Component, &e.FieldPath} {
-		*word = cut(*word, maxWord)
+		*word = clip.Text(*word, maxWord)
 	}
 	return e
-}
-
-func cut(s string, most int) string {
-	return strings.ToValidUTF8(s[:min(len(s), most)], "")
 }
 
 // check returns an error for what no Fit Event is.
