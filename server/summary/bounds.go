@@ -34,5 +34,3 @@ func bound(r *store.Report) {
 		e.Message = clip.Text(e.Message, maxMessage)
 	}
 }
-
-// words are the beginning of a text, in whole characters.
