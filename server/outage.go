@@ -18,7 +18,7 @@ func (s *Server) stale(k store.Key) string {
 	} else if target, ok := s.summary.MirrorOf(k); ok {
 		targets = []string{target}
 	}
-	if of := placement.OutagesOf(targets, s.sessions.Outage); !of.None() {
+	if of := placement.OutagesOf(targets, s.outages.Outage); !of.None() {
 		return of.Message()
 	}
 	return ""
@@ -46,5 +46,5 @@ func (s *Server) departed(pod store.Key) string {
 // unreachable returns since when the first of some targets has not been heard of, the zero time
 // when all are.
 func (s *Server) unreachable(targets []string) time.Time {
-	return placement.OutagesOf(targets, s.sessions.Outage).Since()
+	return placement.OutagesOf(targets, s.outages.Outage).Since()
 }

@@ -25,6 +25,7 @@ import (
 	"skerry.dev/skerry/server/apiserver/encryption"
 	"skerry.dev/skerry/server/apiserver/request"
 	"skerry.dev/skerry/server/backup"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/collect"
 	"skerry.dev/skerry/server/delivery"
 	"skerry.dev/skerry/server/desired"
@@ -145,6 +146,7 @@ type Server struct {
 	gateway    *gateway.Gateway
 	services   *services.Services
 	reports    *reportStore
+	outages    *catalog.Outages
 	backups    *backup.Regular // nil where none are scheduled
 	pacing     gcPacing
 	lead       *leadership // nil for a center of one replica
@@ -167,7 +169,7 @@ type Server struct {
 // configuration is refused here.
 func New(cfg Config) (_ *Server, err error) {
 	s := &Server{cfg: cfg, metrics: metrics.New(cfg.build()), ready: make(chan struct{}), starting: newStarting(cfg.Log),
-		trace: tracing.New(cfg.Tracer)}
+		trace: tracing.New(cfg.Tracer), outages: catalog.NewOutages()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -265,14 +267,14 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.reports = newReportStore(filepath.Join(s.cfg.DataDir, "reports.db"), s.reported, s.delivery.Count, s.cfg.Log)
 	s.closers = append(s.closers, s.reports.Close)
 	s.summary = summary.New(summary.Config{
-		API: writer, Reports: s.reports, Delivery: s.delivery, References: s.delivery,
+		API: writer, Reports: s.reports, Delivery: s.delivery, References: s.delivery, Outages: s.outages,
 		Log: s.cfg.Log.With("part", "summary"),
 	})
 	s.progress = progress.New(progress.Config{
-		API: writer, Reports: s.reports, Placements: s.delivery, Log: s.cfg.Log.With("part", "progress"),
+		API: writer, Reports: s.reports, Placements: s.delivery, Outages: s.outages, Log: s.cfg.Log.With("part", "progress"),
 	})
 	s.collect = collect.New(collect.Config{
-		API: writer, Reports: s.reports, Delivery: s.delivery, Log: s.cfg.Log.With("part", "collect"),
+		API: writer, Reports: s.reports, Delivery: s.delivery, Outages: s.outages, Log: s.cfg.Log.With("part", "collect"),
 	})
 	s.upsync = upsync.New(upsync.Config{
 		API: writer, Reports: s.reports, Delivery: s.delivery, Room: func(k store.Key) error { return s.api.Room(k) },
@@ -293,12 +295,10 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
 		Packet: udp, Stream: s.port.Agents(), Credentials: agentCredentials{certificate, s}, Authorities: s.authorities(),
 		ResetKey: s.keys.ResetKey(), ConnectedFile: filepath.Join(s.cfg.DataDir, "roll"),
-		Delivery: s.delivery, Inboxes: s.reports, Summary: statusParts{s}, Center: sessionsCenter{s}, Rename: targetNames{s},
-		Metrics: s.metrics.Part("center"), Trace: s.trace, Log: s.cfg.Log.With("part", "sessions"),
+		Delivery: s.delivery, Inboxes: s.reports, Outages: s.outages, Summary: statusParts{s},
+		Center: sessionsCenter{s}, Rename: targetNames{s}, Metrics: s.metrics.Part("center"), Trace: s.trace,
+		Log: s.cfg.Log.With("part", "sessions"),
 	})
-	s.summary.Bind(s.sessions)
-	s.progress.Bind(s.sessions)
-	s.collect.Bind(s.sessions)
 	s.reports.onCrowded = s.sessions.Touch
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, healthMetrics{s}, watchMetrics{s},
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{

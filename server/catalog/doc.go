@@ -13,5 +13,6 @@
 //
 // A lock guards all of it. Who changes or reads it takes the lock, asks for all that belongs together, and lets
 // go of it before any I/O. What others are to be told of a change is queued by After, and told once the lock is
-// released.
+// released. [Outages] are apart, with a lock of their own: sessions judges them each second, and what shows
+// reports asks for them.
 package catalog

@@ -39,6 +39,7 @@ type Config struct {
 	API      API
 	Reports  Reports
 	Delivery Delivery
+	Outages  Outages
 	Log      *slog.Logger
 }
 
@@ -80,9 +81,8 @@ type Outages interface {
 // Collect folds reports. Reset, Apply and Progress are called by one goroutine at a time, everything
 // else may be called at any time.
 type Collect struct {
-	cfg    Config
-	silent Outages
-	queue  queue.Queue[store.Key]
+	cfg   Config
+	queue queue.Queue[store.Key]
 
 	mu         sync.Mutex
 	collectors map[store.Key]*collector
@@ -142,7 +142,7 @@ type turn struct {
 	next    time.Time
 }
 
-// New returns a Collect that does nothing before Run. Bind must be called before that.
+// New returns a Collect that does nothing before Run.
 func New(cfg Config) *Collect {
 	return &Collect{
 		cfg:        cfg,
@@ -156,9 +156,6 @@ func New(cfg Config) *Collect {
 		spaces:     map[string]time.Time{},
 	}
 }
-
-// Bind gives the Collect what tells which targets' reports are old.
-func (c *Collect) Bind(o Outages) { c.silent = o }
 
 // Run folds until the context ends. It may be called once.
 func (c *Collect) Run(ctx context.Context) error {

@@ -59,8 +59,7 @@ func ours(resource, name string) store.Key {
 }
 
 func (c *center) start() {
-	c.c = New(Config{API: c, Reports: c, Delivery: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	c.c.Bind(c)
+	c.c = New(Config{API: c, Reports: c, Delivery: c, Outages: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	c.Mu.Lock()
 	c.c.Reset(1, c.Listing())
 	c.Apply = c.c.Apply

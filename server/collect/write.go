@@ -187,7 +187,7 @@ func nameOf(k store.Key) string {
 func (c *Collect) freshness(f fold, now time.Time) (is v1alpha1.Freshness, again time.Duration) {
 	is.Reporting = int32(len(f.targets))
 	for t := range f.targets {
-		out, silent := c.silent.Outage(t)
+		out, silent := c.cfg.Outages.Outage(t)
 		if !silent {
 			continue
 		}

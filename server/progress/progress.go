@@ -36,6 +36,7 @@ type Config struct {
 	API        spaceapi.Patcher
 	Placements Placements
 	Reports    Reports
+	Outages    Outages
 	Log        *slog.Logger
 }
 
@@ -61,9 +62,8 @@ type Outages interface {
 // Progress writes how far Placements are. Reset, Apply and Progress are called by one goroutine at a
 // time, everything else may be called at any time.
 type Progress struct {
-	cfg    Config
-	silent Outages
-	queue  queue.Queue[store.Key]
+	cfg   Config
+	queue queue.Queue[store.Key]
 
 	mu    sync.Mutex
 	books map[store.Key]*book
@@ -84,7 +84,7 @@ type book struct {
 	next     time.Time           // not before
 }
 
-// New returns a Progress that does nothing before Run. Bind must be called before that.
+// New returns a Progress that does nothing before Run.
 func New(cfg Config) *Progress {
 	return &Progress{
 		cfg:   cfg,
@@ -92,9 +92,6 @@ func New(cfg Config) *Progress {
 		books: map[store.Key]*book{},
 	}
 }
-
-// Bind gives the Progress what tells which targets' reports are old.
-func (p *Progress) Bind(o Outages) { p.silent = o }
 
 // Run writes until the context ends. It may be called once.
 func (p *Progress) Run(ctx context.Context) error {

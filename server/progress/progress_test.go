@@ -61,8 +61,7 @@ func newCenter(t *testing.T, targets ...string) *center {
 }
 
 func (c *center) start() {
-	c.p = New(Config{API: c, Placements: c, Reports: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	c.p.Bind(c)
+	c.p = New(Config{API: c, Placements: c, Reports: c, Outages: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	c.mu.Lock()
 	w := store.Write{Key: pk, Revision: c.revision, Object: spaceapitest.Clone(c.object)}
 	c.p.Reset(c.revision, storetest.Listing(func(yield func(store.Write) bool) { yield(w) }))

@@ -32,7 +32,7 @@ func (p *Progress) tally(targets []string, verdicts []*verdict, now time.Time) *
 	t := &tally{counts: v1alpha1.TargetCounts{Selected: int32(len(targets))}}
 	for i, name := range targets {
 		v := verdicts[i]
-		out, away := p.silent.Outage(name)
+		out, away := p.cfg.Outages.Outage(name)
 		if due := out.Since.Add(outageAge); away && due.After(now) {
 			away = false
 			if t.due.IsZero() || due.Before(t.due) {

@@ -10,6 +10,7 @@ import (
 	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
@@ -39,7 +40,9 @@ type Config struct {
 	Delivery Delivery
 	Inboxes  Inboxes
 	Summary  Summary
-	Center   Center
+	// Outages is where it is recorded whose reports are old.
+	Outages *catalog.Outages
+	Center  Center
 	// Rename stores SyncTargets under other names; nil for none.
 	Rename Renamer
 	// Metrics is where what is counted is registered; nil counts for nobody.

@@ -1,7 +1,6 @@
 package sessions
 
 import (
-	"sync"
 	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -20,43 +19,6 @@ func quietFor(class delta.Class) time.Duration { return tunnel.KeepAliveOf(class
 // signTime is how long after it is due a heartbeat may come: the agent looks each second, and the
 // link has a delay.
 const signTime = 2500 * time.Millisecond
-
-// outages are the targets whose reports are old. mu is never held while anybody else is called.
-type outages struct {
-	mu sync.Mutex
-	of map[string]placement.Outage
-}
-
-func newOutages() *outages { return &outages{of: map[string]placement.Outage{}} }
-
-// Outage returns why the reports of a target are old; it is false while they are current.
-func (d *Server) Outage(target string) (placement.Outage, bool) {
-	d.outages.mu.Lock()
-	defer d.outages.mu.Unlock()
-	o, ok := d.outages.of[target]
-	return o, ok
-}
-
-// set takes over whether a target has an outage, and reports whether that is news. An outage that
-// goes on keeps its beginning, and its words while the reason is the same: what follows from it is
-// not written again.
-func (o *outages) set(target string, is placement.Outage, out bool) (news bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	before, was := o.of[target]
-	switch {
-	case !out:
-		delete(o.of, target)
-		return was
-	case was && before.Reason == is.Reason:
-		return false
-	case was && before.Since.Before(is.Since):
-		is.Since = before.Since
-	}
-	is.Since = is.Since.Truncate(time.Second)
-	o.of[target] = is
-	return true
-}
 
 // listen notes which sessions have been heard since the last call. It is of the goroutine of
 // runStatusWriter alone.
@@ -87,7 +49,7 @@ func (d *Server) assess(now time.Time) {
 
 func (d *Server) assessOne(name string, now time.Time) {
 	is, out, known := d.outageOf(name, now)
-	if !known || !d.outages.set(name, is, out) {
+	if !known || !d.cfg.Outages.Set(name, is, out) {
 		return
 	}
 	d.targets.touch(name)
@@ -112,7 +74,7 @@ func (d *Server) outageOf(name string, now time.Time) (is placement.Outage, out,
 	said := s.said
 	s.mu.Unlock()
 	if said == nil { // a new session: its agent is heard, and has not said yet how its cluster is
-		before, was := d.Outage(name)
+		before, was := d.cfg.Outages.Outage(name)
 		return is, false, !was || before.Reason == placement.OutageSilent
 	}
 	for _, c := range said.Conditions {

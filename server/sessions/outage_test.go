@@ -65,7 +65,7 @@ func TestSilenceIsSeenSoon(t *testing.T) {
 		conn.fades(true)
 		cut := time.Now()
 		time.Sleep(10 * time.Second)
-		o, out := server.Outage("paris")
+		o, out := server.cfg.Outages.Outage("paris")
 		if !out || o.Reason != placement.OutageSilent || o.Since.Before(cut.Add(-2*time.Second)) ||
 			o.Since.After(cut.Add(time.Second)) {
 			t.Errorf("10 s after %s: %+v, %t", cut, o, out)
@@ -82,11 +82,11 @@ func TestSilenceIsSeenSoon(t *testing.T) {
 		}
 		conn.fades(false)
 		time.Sleep(3*glance + settle)
-		if _, out := server.Outage("paris"); out ||
+		if _, out := server.cfg.Outages.Outage("paris"); out ||
 			!says(api.status(t, "paris"), v1alpha1.ConditionConnected, "True/SessionOpen") {
 			t.Errorf("heard again, and the status is %+v", api.status(t, "paris"))
 		}
-		if _, out := server.Outage("rome"); out {
+		if _, out := server.cfg.Outages.Outage("rome"); out {
 			t.Error("a neighbour is said to be silent")
 		}
 	})
@@ -149,7 +149,7 @@ func TestOutagesThatAreTold(t *testing.T) {
 			for range 2 { // the second changes nothing
 				server.assess(time.Now())
 			}
-			o, out := server.Outage("paris")
+			o, out := server.cfg.Outages.Outage("paris")
 			if out != (c.want != "") || o.Reason != c.want || !c.since.IsZero() && !o.Since.Equal(c.since) {
 				t.Errorf("%+v, %t, want %s since %s", o, out, c.want, c.since)
 			}
@@ -191,15 +191,15 @@ func TestOutagesAfterARestart(t *testing.T) {
 		}
 		server, _, stop := standingDoor(t, api, api)
 		defer stop()
-		if o, out := server.Outage("gone"); !out || !o.Since.Equal(seen) {
+		if o, out := server.cfg.Outages.Outage("gone"); !out || !o.Since.Equal(seen) {
 			t.Errorf("at the start: %+v, %t, want since %s", o, out, seen)
 		}
 		time.Sleep(welcomeBack - time.Second)
-		if _, out := server.Outage("there"); out {
+		if _, out := server.cfg.Outages.Outage("there"); out {
 			t.Error("a target that was connected has an outage before it could come back")
 		}
 		time.Sleep(3 * time.Second)
-		if o, out := server.Outage("there"); !out || !o.Since.Equal(seen) {
+		if o, out := server.cfg.Outages.Outage("there"); !out || !o.Since.Equal(seen) {
 			t.Errorf("a target that did not come back: %+v, %t", o, out)
 		}
 	})

@@ -41,7 +41,6 @@ type Server struct {
 	links      *data.Links
 	budget     *mux.Budget // of the windows of links
 	admissions *admissionLimit
-	outages    *outages
 	progress   *progresses
 	leases     *leases
 	flaps      *flaps
@@ -77,7 +76,6 @@ func New(cfg Config) *Server {
 		shared:        delta.NewShared(),
 		connected:     newConnectedSites(cfg.ConnectedFile, cfg.Log),
 		admissions:    newAdmission(),
-		outages:       newOutages(),
 		progress:      newProgresses(),
 		leases:        newLeases(),
 		flaps:         newFlaps(),

@@ -307,7 +307,7 @@ func lastSeen(st *v1alpha1.SyncTarget, at time.Time) {
 
 // quiet says of a connected target that its agent is not heard: the session ends after tunnel.Idle.
 func (d *Server) quiet(st *v1alpha1.SyncTarget) {
-	o, out := d.Outage(st.Name)
+	o, out := d.cfg.Outages.Outage(st.Name)
 	if !out || o.Reason != placement.OutageSilent {
 		return
 	}

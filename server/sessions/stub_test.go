@@ -1,6 +1,7 @@
 package sessions
 
 import (
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel"
@@ -31,6 +32,7 @@ type stub struct {
 // in returns a configuration of which the stub is a part.
 func (s *stub) in(cfg Config) Config {
 	cfg.Delivery, cfg.Inboxes, cfg.Summary, cfg.Center = s, s, s, s
+	cfg.Outages = catalog.NewOutages()
 	return cfg
 }
 

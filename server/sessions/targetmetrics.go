@@ -127,7 +127,7 @@ func (d *Server) figures(now time.Time) []figures {
 func (d *Server) figuresOf(name string, known target, now time.Time) figures {
 	f := figures{name: name, known: known, session: d.session(name), state: stateReachable,
 		objects: d.cfg.Delivery.Count(name), crossed: d.usage.ever(name)}
-	if o, out := d.Outage(name); out {
+	if o, out := d.cfg.Outages.Outage(name); out {
 		f.state, f.away = o.Reason, max(0, now.Sub(o.Since))
 	}
 	if seen := known.object.Status.LastSeen; seen != nil {

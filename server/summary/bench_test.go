@@ -45,8 +45,7 @@ func (i *instant) Outage(string) (placement.Outage, bool) { return placement.Out
 // the inbox to the call of the API.
 func BenchmarkReportToPatch(b *testing.B) {
 	c := &instant{patched: make(chan struct{}, 1)}
-	s := New(Config{API: c, Reports: c, Delivery: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
-	s.Bind(c)
+	s := New(Config{API: c, Reports: c, Delivery: c, Outages: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error)
 	go func() { done <- s.Run(ctx) }()

@@ -15,6 +15,7 @@ type Config struct {
 	Reports    Reports
 	Delivery   Delivery
 	References References
+	Outages    Outages
 	Log        *slog.Logger
 }
 

@@ -80,7 +80,7 @@ func (s *Summary) end(ctx context.Context, k store.Key) (bool, error) {
 			at := placement.Located{Key: k, APIVersion: "v1", Kind: "Pod", UID: e.uid}
 			return true, s.writeStatus(ctx, at, "status", r.Status, nil)
 		}
-		if _, out := s.silent.Outage(t); out {
+		if _, out := s.cfg.Outages.Outage(t); out {
 			return true, nil // it may have the Pod
 		}
 	}

@@ -48,9 +48,8 @@ func newCenter(t *testing.T) *center {
 		placed: map[store.Key]placement.Located{}, desired: map[store.Key][]byte{},
 		outages: map[string]placement.Outage{}, hashes: map[store.Key]store.Hash{}}
 	c.s = New(
-		Config{API: c, Reports: c, Delivery: c, References: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))},
+		Config{API: c, Reports: c, Delivery: c, References: c, Outages: c, Log: slog.New(slog.NewTextHandler(io.Discard, nil))},
 	)
-	c.s.Bind(c)
 	c.stop = spaceapitest.Run(t, c.s.Run)
 	return c
 }

@@ -104,7 +104,7 @@ func (s *Summary) runOutages(ctx context.Context) {
 
 // stepOutage makes one step of a job, and returns how long to rest after it.
 func (s *Summary) stepOutage(j *outageJob) time.Duration {
-	is, out := s.silent.Outage(j.target)
+	is, out := s.cfg.Outages.Outage(j.target)
 	if due := is.Since.Add(outageAge); out && !j.due.Equal(due) {
 		s.outages.mu.Lock()
 		j.due = due
@@ -187,7 +187,7 @@ func (s *Summary) outageCondition(at placement.Located) string {
 
 // outage is Config.Outage of those that are old enough to be told.
 func (s *Summary) outage(target string) (placement.Outage, bool) {
-	is, out := s.silent.Outage(target)
+	is, out := s.cfg.Outages.Outage(target)
 	return is, out && time.Since(is.Since) >= outageAge
 }
 

@@ -16,7 +16,6 @@ import (
 func (c *center) restart() {
 	c.stop()
 	c.s = New(c.s.cfg)
-	c.s.Bind(c)
 	c.mu.Lock()
 	c.s.Reset(c.revision, storetest.Listing(func(yield func(store.Write) bool) {
 		for k, o := range c.objects {

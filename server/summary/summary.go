@@ -17,7 +17,6 @@ const writers = 8
 // goroutine at a time, everything else may be called at any time.
 type Summary struct {
 	cfg    Config
-	silent Outages
 	queue  queue.Queue[store.Key]
 	pacing pacing
 	last   lastReports
@@ -50,7 +49,7 @@ type Summary struct {
 	outages        *outages
 }
 
-// New returns a Summary that does nothing before Run. Bind must be called before that.
+// New returns a Summary that does nothing before Run.
 func New(cfg Config) *Summary {
 	return &Summary{
 		cfg:       cfg,
@@ -77,10 +76,6 @@ func New(cfg Config) *Summary {
 		outages:        newOutages(),
 	}
 }
-
-// Bind gives the Summary what tells which targets' reports are old. Who knows it also asks the
-// Summary, so that one of the two is made first.
-func (s *Summary) Bind(o Outages) { s.silent = o }
 
 // What could not be written comes back after these.
 const firstDelay, longestDelay = 5 * time.Millisecond, 30 * time.Second
