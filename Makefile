@@ -151,7 +151,7 @@ $(MACHINE_ROOT)/sbin/init:
 .PHONY: systemd
 systemd: check-package bin/testenv testenv $(MACHINE_ROOT)/sbin/init ## install, upgrade, break and purge the packages on a Debian that systemd runs (RUN=regexp)
 	packaging/deb/build.sh '$(VERSION).1' bin/later bin/nfpm $(HOSTARCH)
-	$(SCENARIOS) SKERRY_MACHINE_ROOT=$(MACHINE_ROOT) $(ALONE) go test -count=1 -timeout 20m -v -run '$(or $(RUN),^TestSystemd$$)' ./scenarios
+	$(SCENARIOS) SKERRY_MACHINE_ROOT=$(MACHINE_ROOT) $(ALONE) go test -count=1 -timeout 20m -v -run '$(or $(value RUN),^TestSystemd$$)' ./scenarios
 
 # Vet runs in lint.
 TEST_FLAGS := -vet=off -p $(JOBS) -timeout 30m -ldflags '$(TEST_LDFLAGS)'
@@ -222,7 +222,7 @@ core: build testenv bin/gate bin/skerry-agent ## the scenarios that every change
 .PHONY: scenarios
 scenarios: build bin/skerry-agent bin/skerry-failpoints testenv ## scenarios over real and simulated clusters (RUN=regexp selects)
 	$(SCENARIOS) SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
-	  $(ALONE) go test -count=1 -timeout 120m -v $(if $(RUN),-run '$(RUN)') ./failpoint ./scenarios
+	  $(ALONE) go test -count=1 -timeout 120m -v $(if $(value RUN),-run '$(value RUN)') ./failpoint ./scenarios
 
 ##@ Check
 
@@ -355,7 +355,7 @@ conformance: build ## run upstream's e2e specs and kubectl's tests against space
 	  github.com/onsi/ginkgo/v2/ginkgo k8s.io/kubernetes/cmd/kubectl k8s.io/kubernetes/cmd/kubectl-convert
 	cd testenv/conformance && go test -p $(JOBS) -c -vet=off -ldflags '-s -w' -o ../../bin/conformance/specs.test ./specs
 	cd testenv/conformance/specs && $(CURDIR)/bin/conformance/specs.test -test.run '^TestDeclared$$'
-	$(ALONE) bin/testenv conformance --skerry bin/skerry $(if $(FOCUS),--focus '$(FOCUS)') $(foreach n,$(or $(SPACES),1 3),--spaces $(n)) \
+	$(ALONE) bin/testenv conformance --skerry bin/skerry $(if $(value FOCUS),--focus '$(value FOCUS)') $(foreach n,$(or $(SPACES),1 3),--spaces $(n)) \
 	  $(if $(filter 0,$(SITE)),--site=false) $(if $(filter 0,$(KUBECTL)),--kubectl=false) --upstream "$$(cd testenv/conformance && go list -m -f '{{.Dir}}' k8s.io/kubernetes)"
 
 # The release of Flux's source-controller whose definitions are used; the controller itself is not.
@@ -426,7 +426,7 @@ operators: verdicts build testenv $(COMPARED:%=bin/operators/%/operator) ## exis
 
 .PHONY: corpus
 corpus: build testenv ## compare a space with a cluster, construct by construct (CORPUS=directory of charts, KIND=simulated, FOCUS=regexp, WORKERS=4)
-	$(ALONE) bin/testenv corpus --skerry bin/skerry $(if $(CORPUS),--bundles '$(CORPUS)') $(if $(KIND),--kind $(KIND)) $(if $(FOCUS),--focus '$(FOCUS)') $(if $(WORKERS),--workers $(WORKERS))
+	$(ALONE) bin/testenv corpus --skerry bin/skerry $(if $(CORPUS),--bundles '$(CORPUS)') $(if $(KIND),--kind $(KIND)) $(if $(value FOCUS),--focus '$(value FOCUS)') $(if $(WORKERS),--workers $(WORKERS))
 
 ##@ Ship
 
@@ -488,6 +488,6 @@ check-package: package ## the units are hardened, and a second build has the sam
 	bin/skerry version | grep -F 'skerry $(VERSION) '
 	grep -qF 'uri: $(DIST_BASE_URL:/=)/v$(VERSION)/kubectl-skerry_$(VERSION)_linux_' bin/dist/skerry.krew.yaml
 	! DIST_BASE_URL=http://example.com packaging/deb/build.sh '$(VERSION)' bin/refused bin/nfpm $(ARCHS)
-	rm -rf bin/krew && export KREW_ROOT=$(CURDIR)/bin/krew && \
-	  GOFLAGS=-trimpath go run $(KREW) install --manifest=bin/dist/skerry.krew.yaml --archive="$$(echo bin/dist/kubectl-skerry_*_$(HOSTARCH).tar.gz)" && \
+	rm -rf bin/krew && GOFLAGS=-trimpath GOBIN=$(CURDIR)/bin/krew go install $(KREW) && export KREW_ROOT=$(CURDIR)/bin/krew && \
+	  bin/krew/krew install --manifest=bin/dist/skerry.krew.yaml --archive="$$(echo bin/dist/kubectl-skerry_*_$(HOSTARCH).tar.gz)" && \
 	  PATH="$$KREW_ROOT/bin:$$PATH" kubectl-skerry version

@@ -117,7 +117,7 @@ func TestEveryCommandHasExamples(t *testing.T) {
 var inBlock = regexp.MustCompile(`(?m)(?:^|[|;(]|&&|\$\() *(?:sudo +)?(?:\./)?skerry +([^|;&>)#"\n]+)`)
 
 // TestCommandsInBlocksExist holds the commands of skerry in the blocks of all pages to the program. Those of
-// tutorials and how-tos are run, too.
+// the documentation are run, too.
 func TestCommandsInBlocksExist(t *testing.T) {
 	all, seen := readReference(t), 0
 	for _, page := range pages(t) {
