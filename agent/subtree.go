@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"skerry.dev/skerry/tunnel/ondemand"
+	"skerry.dev/skerry/tunnel"
 )
 
 // overlookPause is how long a relay waits between two reports about the sites below it. When many
@@ -22,13 +22,32 @@ func (a *agent) reportSubtree(ctx context.Context) {
 				a.conditions.ReportOffer(offer)
 			}
 		}
-		if !ondemand.Pause(ctx, overlookPause) {
-			return
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
+		if !subtreeChanges(ctx, a.Subtree, below, changed) {
 			return
 		}
 	}
+}
+
+// subtreeChanges waits until there is something else to report of the sites below than told, and for
+// overlookPause at least. It does not wait that long when the first site is reached: until that is
+// reported, the parent warns of a relay that reaches nobody. It reports false when ctx is done.
+func subtreeChanges(ctx context.Context, subtree func() (*tunnel.SubtreeStatus, <-chan struct{}),
+	told *tunnel.SubtreeStatus, changed <-chan struct{}) bool {
+	rested := time.NewTimer(overlookPause)
+	defer rested.Stop()
+	for rests, news := true, false; rests || !news; {
+		select {
+		case <-rested.C:
+			rests = false
+		case <-changed:
+			var is *tunnel.SubtreeStatus
+			is, changed = subtree()
+			if news = true; !told.Reaches() && is.Reaches() {
+				return true
+			}
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return true
 }

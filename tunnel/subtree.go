@@ -17,6 +17,9 @@ type SubtreeStatus struct {
 	Opened Opened `json:"opened,omitzero"`
 }
 
+// Reaches reports whether any site or relay below is connected. Of a relay that does not report it, nobody knows.
+func (b *SubtreeStatus) Reaches() bool { return b != nil && b.Reach != nil && b.Reach.Connected > 0 }
+
 // SubtreeReach is which sites and relays below a relay are connected. A site is connected when it
 // and every relay on the way to it have a session.
 type SubtreeReach struct {

@@ -103,6 +103,15 @@ func reachOf(b *v1alpha1.SyncTargetBelow) *tunnel.SubtreeReach {
 	return out
 }
 
+// nobody reports whether it was told that nobody is connected.
+func (r *subtreeReach) nobody() bool { return r.said != nil && r.said.Connected == 0 }
+
+// first reports whether a target is connected where nobody was.
+func (r *subtreeReach) first(name string) bool {
+	t := r.of[name]
+	return r.nobody() && t != nil && t.connected && t.told
+}
+
 // tick reports whether there is something else to say by now.
 func (r *subtreeReach) tick(now time.Time) bool {
 	for name := range r.turning {
@@ -116,8 +125,7 @@ func (r *subtreeReach) tick(now time.Time) bool {
 			delete(r.turning, name)
 		}
 	}
-	rested := now.Sub(r.saidAt)
-	nobody := r.said != nil && r.said.Connected == 0
+	rested, nobody := now.Sub(r.saidAt), r.nobody()
 	if r.said != nil && (!r.changed || rested < r.pause && !nobody) {
 		return false
 	}

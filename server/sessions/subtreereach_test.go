@@ -214,4 +214,21 @@ func TestFirstSiteIsToldAtOnce(t *testing.T) {
 	if r.tick(now.Add(4 * time.Second)) {
 		t.Error("a second site does not wait for its turn")
 	}
+
+	// What else is told of it is no word that there is no site.
+	b := newSubtreeStatus()
+	b.tick(now)
+	d := &Server{subtree: b}
+	_, changed := d.Subtree()
+	opens := joined.DeepCopy()
+	opens.Policy = &v1alpha1.SyncTargetPolicy{Controllers: []string{"shop"}}
+	b.observe("one", opens)
+	select {
+	case <-changed:
+	default:
+		t.Fatal("a site has joined, and nothing is told")
+	}
+	if said, _ := d.Subtree(); !said.Reaches() || len(said.Opened.Controllers) != 1 {
+		t.Errorf("the first word of the first site is %+v", said)
+	}
 }

@@ -44,9 +44,12 @@ func (b *subtreeStatus) observe(name string, status *v1alpha1.SyncTargetStatus) 
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.reach.observe(name, status, time.Now())
-	offered := b.offer.observe(name, status)
+	news := b.offer.observe(name, status)
+	if b.reach.first(name) { // it is told of with the first word of it, not in the next glance
+		news = b.reach.tick(time.Now()) || news
+	}
 	if before := b.of[name]; before.Equal(&now) {
-		if offered {
+		if news {
 			b.publishLocked()
 		}
 		return
