@@ -48,20 +48,14 @@ func AllowsKind(kinds, denied []string, group, resource string) bool {
 
 // inertEffect says of an object with v1alpha1.LabelInert where it acts, "" for all others.
 func inertEffect(k store.Key, obj map[string]any) string {
-	if fields.String(obj, "metadata", "labels", v1alpha1.LabelInert) != "true" {
-		return ""
+	if fields.String(obj, "metadata", "labels", v1alpha1.LabelInert) != "true" || !mayBeInert(k.Group, k.Resource) {
+		return "" // wrongKind says what it means elsewhere
 	}
 	kind := k.Resource
 	if k.Group != "" {
 		kind += "." + k.Group
 	}
 	switch {
-	case !mayBeInert(k.Group, k.Resource):
-		return fmt.Sprintf(
-			"the label %s means nothing on %s, which do not act in a space",
-			v1alpha1.LabelInert,
-			kind,
-		)
 	case IsRights(k.Group):
 		return fmt.Sprintf(
 			"%s: this gives no rights in the space; it acts at sites whose admin lets the space's "+

@@ -12,6 +12,7 @@ func TestMisplacedWordsAreToldOf(t *testing.T) {
 	type m = map[string]any
 	namespace := store.Key{Space: "shop", Resource: "namespaces", Name: "web"}
 	deployment := store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "web", Name: "hello"}
+	stateful := store.Key{Space: "shop", Group: "apps", Resource: "statefulsets", Namespace: "web", Name: "db"}
 	role := store.Key{Space: "shop", Group: "rbac.authorization.k8s.io", Resource: "roles", Namespace: "web", Name: "r"}
 	definition := store.Key{Space: "shop", Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions", Name: "x.y"}
 	service := store.Key{Space: "shop", Resource: "services", Namespace: "web", Name: "hello"}
@@ -33,8 +34,8 @@ func TestMisplacedWordsAreToldOf(t *testing.T) {
 			v1alpha1.LabelTarget: "paris"}, `kubectl label; annotation skerry.dev/volumes: "move" means nothing`},
 		{"and the other one", namespace, nil, m{v1alpha1.AnnotationVolumes: "move", v1alpha1.AnnotationReach: "space"},
 			`leave it out; annotation skerry.dev/reach: "space" means nothing`},
-		{"replicas", deployment, nil, m{v1alpha1.AnnotationReplicas: "Duplicated"}, ""},
-		{"replicas, wrong", deployment, nil, m{v1alpha1.AnnotationReplicas: "duplicated"}, "write Duplicated"},
+		{"replicas", stateful, nil, m{v1alpha1.AnnotationReplicas: "Duplicated"}, ""},
+		{"replicas, wrong", stateful, nil, m{v1alpha1.AnnotationReplicas: "duplicated"}, "write Duplicated"},
 		{"inert", role, m{v1alpha1.LabelInert: "yes"}, nil, `skerry.dev/inert: "yes" means nothing; write "true"`},
 		{"not inert", role, m{v1alpha1.LabelInert: "false"}, nil, ""},
 		{"shared", definition, nil, m{v1alpha1.AnnotationShared: "True"}, `write "true"`},

@@ -44,8 +44,12 @@ func NoEffect(k store.Key, obj map[string]any) (reason, message string) {
 	if notes[v1alpha1.AnnotationReportedFrom] != nil || notes[v1alpha1.AnnotationOrigin] != nil {
 		return "", "" // a site made it, or a parent sent it on its way to sites
 	}
+	wrong := wrongKind(k, obj)
 	if message := misplaced(k, obj); message != "" {
-		return Misplaced, strings.TrimSuffix(message+"; "+reachEffect(k, obj), "; ")
+		wrong = append([]string{message}, wrong...)
+	}
+	if len(wrong) > 0 {
+		return Misplaced, strings.TrimSuffix(strings.Join(wrong, "; ")+"; "+reachEffect(k, obj), "; ")
 	}
 	if message := stored[k.Group+"/"+k.Resource]; message != "" {
 		return NeverPlaced, message

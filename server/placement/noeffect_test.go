@@ -89,7 +89,6 @@ func TestInertObjectsSayWhereTheyAct(t *testing.T) {
 		{"admissionregistration.k8s.io", "validatingwebhookconfigurations", "allow.webhooks"},
 		{"rbac.authorization.k8s.io", "clusterroles", "gives no rights in the space"},
 		{"", "limitranges", "does not limit"},
-		{"apps", "deployments", "means nothing on deployments.apps"},
 	} {
 		k := store.Key{Space: "shop", Group: c.group, Resource: c.resource, Namespace: "app", Name: "x"}
 		reason, message := NoEffect(k, labels)

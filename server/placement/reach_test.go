@@ -39,8 +39,8 @@ func TestReachOf(t *testing.T) {
 		"without a selector": {key, service("Space", m{}), ReachTarget, "no selector"},
 		"a UDP port beside": {key, service("Space", m{"selector": selects, "ports": []any{m{"port": int64(80)},
 			m{"port": int64(53), "protocol": "UDP"}}}), ReachSpace, "ports 53/UDP"},
-		"no Service": {store.Key{Space: "shop", Resource: "configmaps", Namespace: "app", Name: "web"},
-			service("Space", m{"selector": selects}), ReachTarget, ""},
+		"no Service, without it": {store.Key{Space: "shop", Resource: "configmaps", Namespace: "app", Name: "web"},
+			service("", m{"selector": selects}), ReachTarget, ""},
 	} {
 		if got := ReachOf(c.key, c.obj); got != c.want {
 			t.Errorf("%s: %v", name, got)
