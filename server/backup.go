@@ -72,7 +72,7 @@ func backedUp() backup.Database {
 			if file == "" {
 				file = filepath.Join(dir, "pki", encryption.FileName)
 			}
-			return encryption.Opens(ctx, stored, file, outside.ProviderConfig)
+			return encryption.Opens(ctx, stored, file, outside.KeyFile, outside.ProviderConfig)
 		}}
 }
 

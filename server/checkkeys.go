@@ -26,6 +26,6 @@ func CheckEncryption(ctx context.Context, dataDir, given, providerConfig string)
 		return false, err
 	}
 	path, _ := keyFile(dataDir, given)
-	err = encryption.Opens(ctx, stored, path, providerConfig)
+	err = encryption.Opens(ctx, stored, path, path, providerConfig)
 	return errors.Is(err, encryption.ErrKey), err
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // checkCommand is `skerry install check SERVICE`, by which packages look at a service's file before they start the
@@ -97,7 +99,7 @@ func acceptable(app *cli.App, m mode, config string, check func(*cli.Context) er
 			Action: check}}}
 	defer withoutVariables()()
 	if err := reader.Run([]string{app.Name, daemon.Name, "--config", file.Name()}); err != nil {
-		return &refusedConfig{strings.ReplaceAll(err.Error(), file.Name(), m.config()), err}
+		return commandline.KnownAs(err, file.Name(), m.config())
 	}
 	return nil
 }
@@ -118,12 +120,3 @@ func withoutVariables() (restore func()) {
 		}
 	}
 }
-
-// refusedConfig is an error about a file that is not written yet, by the name that it would have.
-type refusedConfig struct {
-	text string
-	err  error
-}
-
-func (e *refusedConfig) Error() string { return e.text }
-func (e *refusedConfig) Unwrap() error { return e.err }

@@ -29,6 +29,7 @@ type ExportOptions struct {
 	Kubeconfig string
 	Name       string
 	File       string // must not exist
+	Piped      bool   // File is of this moment, and goes to standard output
 	Progress   *Progress
 	Out        io.Writer
 }
@@ -103,9 +104,13 @@ func ExportSpace(ctx context.Context, o ExportOptions) (err error) {
 	if err := w.finish(err); err != nil {
 		return fmt.Errorf("export space %s: %w", o.Name, output.Full(err, "-o"))
 	}
+	file, called := commandline.Word(o.File), o.File
+	if o.Piped {
+		file, called = "-", "what went to standard output"
+	}
 	_, err = fmt.Fprintf(o.Out, "%s holds the %d objects of space %q at revision %s, Secrets among them.\n"+
-		"Import it into another center:  skerry space import %s -f %s --kubeconfig OTHER\n%s", o.File, w.n, o.Name,
-		revision, o.Name, commandline.Word(o.File), borrowed(spec))
+		"Import it into another center:  skerry space import %s -f %s --kubeconfig OTHER\n%s", called, w.n, o.Name,
+		revision, o.Name, file, borrowed(spec))
 	return err
 }
 

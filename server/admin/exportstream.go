@@ -7,13 +7,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // exportTo writes an export to o.Out when it is whole, and what is said of it to told.
 func exportTo(ctx context.Context, o ExportOptions, told io.Writer) error {
 	return besideFile(func(path string) error {
 		out := o.Out
-		o.File, o.Out = path, told
+		o.File, o.Piped, o.Out = path, true, told
 		if err := ExportSpace(ctx, o); err != nil {
 			return err
 		}
@@ -38,7 +40,7 @@ func importFrom(ctx context.Context, o ImportOptions, in io.Reader) error {
 		if err = errors.Join(err, f.Close()); err != nil {
 			return fmt.Errorf("read the export: %w", err)
 		}
-		o.File = path
+		o.File, o.Piped = path, true
 		return ImportSpace(ctx, o)
 	})
 }
@@ -51,5 +53,6 @@ func besideFile(do func(path string) error) (err error) {
 		return fmt.Errorf("make room for the export: %w", err)
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	return do(filepath.Join(dir, "export"))
+	path := filepath.Join(dir, "export")
+	return commandline.KnownAs(do(path), path, "the export that is piped")
 }

@@ -27,6 +27,7 @@ type ImportOptions struct {
 	Kubeconfig string
 	Name       string // of the space here
 	File       string
+	Piped      bool // File is of this moment, and came from standard input
 	// UIDs keeps UIDs, ages, generations and field managers. Only an admin of the center may.
 	UIDs bool
 	// Status keeps statuses.
@@ -36,6 +37,14 @@ type ImportOptions struct {
 	// Progress says how far it is.
 	Progress *Progress
 	Out      io.Writer
+}
+
+// called is what people know the file as.
+func (o *ImportOptions) called() string {
+	if o.Piped {
+		return "standard input"
+	}
+	return o.File
 }
 
 // ImportSpace makes a space of an exported one. The file is checked as a whole before anything is
@@ -50,7 +59,7 @@ func ImportSpace(ctx context.Context, o ImportOptions) error {
 		return err
 	}
 	defer o.Progress.Done()
-	o.Progress.Step("checking %s", o.File)
+	o.Progress.Step("checking %s", o.called())
 	plan, err := planImport(o.File)
 	if err != nil {
 		return err
@@ -208,7 +217,7 @@ func (c *center) describeImport(o ImportOptions, p importPlan, begun bool) error
 	fmt.Fprintf(
 		o.Out,
 		"%s: space %q at revision %s, exported %s: %d objects.\n",
-		o.File,
+		o.called(),
 		p.header.Space,
 		p.header.Revision,
 		p.header.Made.Format(time.RFC3339),

@@ -172,7 +172,7 @@ func takeInto(ctx context.Context, d destination.Destination, location *string, 
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	o.File = filepath.Join(dir, "backup")
 	if m, err = Take(ctx, o); err != nil {
-		return m, err
+		return m, commandline.KnownAs(err, dir, filepath.Dir(dir))
 	}
 	name := destination.Name{Center: m.Incarnation, Made: m.Made}
 	*location = d.String() + "/" + name.String()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
@@ -30,15 +31,20 @@ func TestKeysOfValues(t *testing.T) {
 		t.Fatalf("%+v, %v", m, err)
 	}
 	to := filepath.Join(t.TempDir(), "new")
-	for _, key := range []string{"", "wrong"} {
-		if _, err := Restore(
-			t.Context(),
-			RestoreOptions{File: file, Dir: to, Outside: Outside{KeyFile: key}, Database: keyed},
-		); !errors.Is(
-			err,
-			ErrNoKey,
-		) {
-			t.Errorf("with the key %q: %v", key, err)
+	for _, o := range []RestoreOptions{
+		{},
+		{DryRun: true},
+		{Outside: Outside{KeyFile: "wrong"}},
+	} {
+		o.File, o.Dir, o.Database = file, to, keyed
+		if err := os.MkdirAll(to, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Restore(t.Context(), o)
+		if !errors.Is(err, ErrNoKey) {
+			t.Errorf("with the key %q: %v", o.Outside.KeyFile, err)
+		} else if strings.Contains(err.Error(), unpackedPrefix) || strings.Contains(err.Error(), "skerry-restore-") {
+			t.Errorf("a path that is gone is named: %v", err)
 		}
 		if left, err := os.ReadDir(to); err != nil || len(left) > 0 {
 			t.Errorf("a restore that failed left %v, %v", left, err)

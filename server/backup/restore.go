@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 
 	"skerry.dev/skerry/server/backup/destination"
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // RestoreOptions say which backup is restored, and where to.
@@ -80,17 +81,17 @@ func Restore(ctx context.Context, o RestoreOptions) (r Restored, err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
 	step(o.Progress, "unpacking %s", o.File)
 	if r.Manifest, err = unpack(ctx, file, tmp, o.Database.File); err != nil {
-		return r, fmt.Errorf("%s: %w", from, err)
+		return r, fmt.Errorf("%s: %w", from, commandline.KnownAs(err, tmp, filepath.Dir(tmp)))
 	}
 	step(o.Progress, "checking what was in it")
 	if err := o.check(ctx, r.Manifest, tmp); err != nil {
-		return r, fmt.Errorf("%s: %w", from, err)
+		return r, fmt.Errorf("%s: %w", from, commandline.KnownAs(err, tmp, "(the backup)"))
 	}
 	if o.DryRun {
 		return r, nil
 	}
 	r.Aside, err = place.fill(ctx, tmp)
-	return r, err
+	return r, commandline.KnownAs(err, tmp, filepath.Dir(tmp))
 }
 
 // room is a directory of mode 0700. One that is not to be written to is left alone.

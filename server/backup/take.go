@@ -8,6 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // keyTries is how often the keys are read until they are the same before and after the copy of the
@@ -54,7 +56,7 @@ func Take(ctx context.Context, o TakeOptions) (m Manifest, err error) {
 	if err != nil {
 		return m, fmt.Errorf("make room for the backup beside %s: %w; make that directory, or name another file", o.File, err)
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(tmp)) }()
+	defer func() { err = commandline.KnownAs(errors.Join(err, os.RemoveAll(tmp)), tmp, filepath.Dir(o.File)) }()
 	defer done(o.Progress)
 	step(o.Progress, "copying the database of %s", o.Dir)
 	database := filepath.Join(tmp, "database")

@@ -13,8 +13,9 @@ func Needs(stored []byte) ([]string, error) {
 }
 
 // Opens fails with ErrKey when a key file and an EncryptionConfiguration, each of which may be
-// missing, do not have the keys that a record names.
-func Opens(ctx context.Context, stored []byte, keyFile, providerConfig string) error {
+// missing, do not have the keys that a record names. known is the key file as people know it, "" for
+// one that is of this moment, such as one that was unpacked.
+func Opens(ctx context.Context, stored []byte, keyFile, known, providerConfig string) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	r, err := readRecord(stored)
@@ -29,5 +30,5 @@ func Opens(ctx context.Context, stored []byte, keyFile, providerConfig string) e
 	if err != nil {
 		return err
 	}
-	return r.check(ctx, newState(keys, p), keyFile)
+	return r.check(ctx, newState(keys, p), known)
 }

@@ -85,6 +85,9 @@ func (m *missing) Error() string {
 	if local, ok := strings.CutPrefix(m.id, localPrefix); ok {
 		from = fmt.Sprintf("put the key %s into the key file %s again, from a backup or from where it is kept; where "+
 			"another file has it, give that with --encryption-key-file or as the systemd credential", local, m.file)
+		if m.file == "" {
+			from = fmt.Sprintf("give the key file of the center that has the key %s with --encryption-key-file FILE", local)
+		}
 		for i, k := range m.has {
 			if i == 0 {
 				from += "; the file has "
