@@ -56,6 +56,7 @@ func (m *machine) files(context.Context) []doctor.Finding {
 type walk struct {
 	owner               string // of the directory
 	foreign, open, shut paths
+	lent                paths // elsewhere, and others may read it
 	seen                int
 }
 
@@ -135,7 +136,11 @@ func (w *walk) judge(path string, info fs.FileInfo, ours bool) {
 	if owner := ownerOf(info); ours && owner != w.owner {
 		w.foreign.add("%s (%s's)", path, name(owner))
 	}
-	if mode&0o077 != 0 {
+	switch {
+	case mode&0o077 == 0:
+	case !ours && mode&0o022 == 0: // who made it may know all who have an account here
+		w.lent.add("%s (mode %04o)", path, mode)
+	default:
 		w.open.add("%s (mode %04o)", path, mode)
 	}
 	if ours && mode&need != need {
@@ -151,6 +156,9 @@ func (w *walk) findings(dir string) (out []doctor.Finding) {
 	}
 	if w.open.n > 0 {
 		out = append(out, openMode.Fails("others may use %s", &w.open).Do("chmod -R go= %s", dirs(w.open.first)))
+	}
+	if w.lent.n > 0 {
+		out = append(out, openMode.Warns("others may read %s", &w.lent).Do("chmod -R go= %s", dirs(w.lent.first)))
 	}
 	if w.shut.n > 0 {
 		out = append(out, shutMode.Fails("the owner may not use %s", &w.shut).Do("chmod -R u+rwX %s", dir))

@@ -62,7 +62,15 @@ func TestFiles(t *testing.T) {
 	if err := os.WriteFile(token, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	doctortest.Alone(t, Checks(Config{Dir: dir, Private: []string{token}}), "machine.files", "files-open")
+	for mode, want := range map[os.FileMode]doctor.Verdict{0o644: doctor.Warning, 0o666: doctor.Failed} {
+		if err := os.Chmod(token, mode); err != nil {
+			t.Fatal(err)
+		}
+		f := doctortest.Alone(t, Checks(Config{Dir: dir, Private: []string{token}}), "machine.files", "files-open")
+		if f.Verdict != want {
+			t.Errorf("a token of mode %04o, as pages make one: %s, want %s", mode, f.Verdict, want)
+		}
+	}
 	if os.Geteuid() != 0 {
 		t.Skip("another owner needs root")
 	}
