@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
@@ -61,7 +62,9 @@ func (c *center) mayUse(ctx context.Context, o UseOptions) error {
 		if _, ok := provider(c.currentUser()); ok {
 			return nil // a person who may not be logged in yet; the space says what they may
 		}
-		return c.mustExist(ctx, o.Space)
+		if err := c.mustExist(ctx, o.Space); err != nil {
+			return err
+		}
 	case bound != o.Space:
 		return fmt.Errorf("the credentials of context %q in %s count in space %s alone; ask for others: "+
 			"skerry space kubeconfig %s --user %s -o FILE, then: skerry space use %[4]s --kubeconfig FILE",
@@ -73,7 +76,8 @@ func (c *center) mayUse(ctx context.Context, o UseOptions) error {
 	if err != nil {
 		return err
 	}
-	if err := client.RESTClient().Get().AbsPath("/api").Do(ctx).Error(); err != nil {
+	err = client.RESTClient().Get().AbsPath("/api").Do(ctx).Error()
+	if err != nil && (bound != "" || apierrors.IsUnauthorized(err)) { // who may not list kinds may use the space
 		return fmt.Errorf("use space %s: %w", o.Space, err)
 	}
 	return nil

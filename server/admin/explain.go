@@ -168,7 +168,7 @@ func spaceConfig(ctx context.Context, kubeconfig, space, named string) (
 	if err != nil {
 		return nil, "", unusable(file, path, err)
 	}
-	config.Host = own.Host
+	config.Host, _, _ = strings.Cut(own.Host, viewPath) // the view of a site is asked about its space
 	return config, namespace, nil
 }
 
@@ -210,7 +210,8 @@ func notThere(resource, name, space, namespace string) error {
 	if namespace != "" {
 		return fmt.Errorf("there is no %s %q in namespace %s%s; -n names another namespace", resource, name, namespace, where)
 	}
-	return fmt.Errorf("there is no %s %q%s", resource, name, cmp.Or(where, " in this space"))
+	return fmt.Errorf("there is no %s %q%s; see what there is with: kubectl get %[1]s", resource, name,
+		cmp.Or(where, " in this space"))
 }
 
 // printReview prints an answer for people.

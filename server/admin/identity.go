@@ -72,6 +72,9 @@ func SpaceKubeconfig(ctx context.Context, o KubeconfigOptions) error {
 	if err := mayReplace(o.File, contextAt(o.Space, o.At)); err != nil {
 		return err
 	}
+	if err := c.mustHaveSite(ctx, o.At); err != nil {
+		return err
+	}
 	u, err := c.users(ctx, o.Space, false)
 	if err != nil {
 		return err

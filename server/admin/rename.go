@@ -106,7 +106,7 @@ func (c *center) mayRename(ctx context.Context, o RenameOptions) (*unstructured.
 	case len(validation.IsDNS1123Label(o.To)) > 0:
 		return nil, Usage("site name %q: use lower-case letters, digits and '-', at most 63", o.To)
 	case o.From == o.To:
-		return nil, Usage("the site is named %q already", o.To)
+		return nil, Usage("the site is named %q already; give another name", o.To)
 	}
 	targets := c.root.Resource(syncTargets)
 	site, err := targets.Get(ctx, o.From, metav1.GetOptions{})

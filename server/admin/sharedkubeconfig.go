@@ -28,6 +28,9 @@ func sharedKubeconfig(ctx context.Context, o KubeconfigOptions, p signin.Provide
 	if err := c.mustExist(ctx, o.Space); err != nil {
 		return err
 	}
+	if err := c.mustHaveSite(ctx, o.At); err != nil {
+		return err
+	}
 	config, err := c.forUser(o.Space, o.At, o.Namespace, "oidc", credential.Portable(p.Args()...))
 	if err != nil {
 		return err

@@ -69,3 +69,13 @@ func TestGrantInNoNamespace(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 }
+
+// In the live view of a site, questions about the space are asked of the space: the view itself takes none.
+func TestQuestionsFromAViewGoToTheSpace(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "view.kubeconfig")
+	write(t, file, oneContext("shop@eu/paris", "https://center:7443/clusters/shop/targets/eu/paris"))
+	config, _, err := spaceConfig(t.Context(), file, "", "")
+	if err != nil || config.Host != "https://center:7443/clusters/shop" {
+		t.Errorf("%+v, %v", config, err)
+	}
+}

@@ -211,6 +211,9 @@ func (d *Server) writeStatus(ctx context.Context, name string) error {
 		pulse = present(st, s, d.siteState(s), d.account(s, began))
 		d.quiet(st)
 	case isRevoked(known.object, known.key):
+		if heard, left := d.disconnected(name); left {
+			lastSeen(st, heard)
+		}
 		absent(st)
 		set(st, v1alpha1.ConditionConnected, metav1.ConditionFalse, revoked, "the key of the site was revoked: it gets "+
 			"no session and no certificate; "+

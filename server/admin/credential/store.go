@@ -45,7 +45,7 @@ func (s Store) SaveAuthorities(center string, pem []byte) error {
 
 func (s Store) write(path string, data []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-		return fmt.Errorf("keep credentials: %w", err)
+		return fmt.Errorf("keep credentials: %w; name a directory that you may write to with XDG_CONFIG_HOME", err)
 	}
 	return keyfile.Replace(path, data)
 }
@@ -68,7 +68,7 @@ func (s Store) Load(n Name) (Credential, error) {
 // lock has one process at a time renew what a file keeps, and makes its directory.
 func lock(file string) (unlock func() error, err error) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
-		return nil, fmt.Errorf("keep credentials: %w", err)
+		return nil, fmt.Errorf("keep credentials: %w; name a directory that you may write to with XDG_CONFIG_HOME", err)
 	}
 	if unlock, err = keyfile.Lock(file); err != nil {
 		return nil, fmt.Errorf("lock credentials: %w", err)
