@@ -206,23 +206,20 @@ func (d *Server) writeStatus(ctx context.Context, name string) error {
 	st, before := known.object.DeepCopy(), &known.object.Status
 	budget(st, known.link, d.link(name, began))
 	pulse := func() {}
+	heard, left := d.disconnected(name)
+	if s == nil && left {
+		lastSeen(st, heard)
+	}
 	switch {
 	case s != nil:
 		pulse = present(st, s, d.siteState(s), d.account(s, began))
 		d.quiet(st)
 	case isRevoked(known.object, known.key):
-		if heard, left := d.disconnected(name); left {
-			lastSeen(st, heard)
-		}
 		absent(st)
 		set(st, v1alpha1.ConditionConnected, metav1.ConditionFalse, revoked, "the key of the site was revoked: it gets "+
 			"no session and no certificate; "+
 			"what runs there goes on. To let it back: skerry target release "+name)
 	default:
-		heard, left := d.disconnected(name)
-		if left {
-			lastSeen(st, heard)
-		}
 		if left || d.waited.Load() || apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) == nil {
 			absent(st)
 		} else if d.awaited.Load() {
