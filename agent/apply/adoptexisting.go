@@ -79,7 +79,10 @@ func (a *Applier) adoptExisting(ctx context.Context, t *task) error {
 		target.Applying{UID: found.Metadata.UID, ResourceVersion: found.Metadata.ResourceVersion},
 	)
 	if err != nil {
-		return err
+		if ours { // the record was lost
+			t.record.UID, t.record.OriginUID, t.record.Created = found.Metadata.UID, found.OriginUID(), true
+		}
+		return a.redefine(ctx, t, err)
 	}
 	return a.written(ctx, t, live, ours)
 }

@@ -39,7 +39,9 @@
 // A source that was deleted and created again may overtake its tombstone. Then the object is
 // changed, except what runs once: a Job or a Pod is made anew. So is what the target refuses to
 // change as Invalid, or keeps as the earlier object was made; claims and volumes are left and
-// reported. A workload of the group apps that selects the same Pods takes them over (replace.go).
+// reported. A workload of the group apps that selects the same Pods takes them over (replace.go). A
+// definition that was made anew with another scope or kind is deleted first, with what it has of its
+// spaces; what anybody else has there keeps it (redefine.go).
 //
 // An object that nobody has changed since it was written is deleted in one request, conditional on
 // that version. Every other object is read first. The tombstone is forgotten only when the object

@@ -78,6 +78,9 @@ func classify(err error) failure {
 	case errors.As(err, &awaited) && len(awaited.finalizers) > 0:
 		passing.patience, passing.limit = 5, slowLimit // the watch tells when it is gone
 		return passing.says("WaitingForFinalizers", err)
+	case errors.Is(err, errOthersLeft):
+		passing.patience = onItsWay
+		return passing.says("Deleting", err)
 	case errors.As(err, &awaited), errors.Is(err, site.ErrOwnLeft):
 		passing.quiet = true
 		return passing.says("Deleting", err)

@@ -42,7 +42,7 @@ func (g *Gate) Contents(ctx context.Context, c *target.Client, at store.Key) err
 	case store.ClassNamespace:
 		if g.Inventory.Any(func(other store.Key, r inventory.Record) bool {
 			return other.Namespace != "" && target.Mapping(r.Prefix).There(other.Namespace) == at.Name &&
-				g.sameView(at, other)
+				g.SameView(at, other)
 		}) {
 			return ErrOwnLeft
 		}
@@ -50,18 +50,19 @@ func (g *Gate) Contents(ctx context.Context, c *target.Client, at store.Key) err
 	case store.ClassCRD:
 		plural, group, _ := strings.Cut(at.Name, ".")
 		ours := func(other store.Key, _ inventory.Record) bool {
-			return other.Resource == plural && other.Group == group && g.sameView(at, other)
+			return other.Resource == plural && other.Group == group && g.SameView(at, other)
 		}
 		if g.Inventory.Any(ours) {
 			return ErrOwnLeft
 		}
-		return foreignOfKind(ctx, c, group, plural)
+		return ForeignOfKind(ctx, c, group, plural, func(*target.Object) bool { return false })
 	case store.ClassOther:
 	}
 	return nil
 }
 
-func (g *Gate) sameView(one, other store.Key) bool {
+// SameView reports whether two keys are of accounts that read the same.
+func (g *Gate) SameView(one, other store.Key) bool {
 	if one.Space == other.Space {
 		return true
 	}
@@ -120,8 +121,10 @@ func foreignInNamespace(ctx context.Context, c *target.Client, at store.Key) err
 	return left.orNil()
 }
 
-// foreignOfKind looks for custom resources that are not ours, in all namespaces.
-func foreignOfKind(ctx context.Context, c *target.Client, group, plural string) error {
+// ForeignOfKind looks for custom resources that are not ours, in all namespaces. It returns a *ForeignContentsError.
+func ForeignOfKind(
+	ctx context.Context, c *target.Client, group, plural string, ours func(*target.Object) bool,
+) error {
 	versions, err := c.Versions(ctx, group)
 	if errors.Is(err, target.ErrNotServed) || err == nil && len(versions) == 0 {
 		return nil
@@ -135,13 +138,25 @@ func foreignOfKind(ctx context.Context, c *target.Client, group, plural string) 
 		MetadataOnly: true,
 	}
 	_, err = c.List(ctx, listing, func(o *target.Object) error {
-		left.Names = append(left.Names, o.Metadata.Namespace+"/"+o.Metadata.Name)
+		if ours(o) {
+			return nil
+		}
+		left.Names = append(left.Names, withSpace(o))
 		return left.enough()
 	})
 	if err != nil && !errors.Is(err, errEnough) && !errors.Is(err, target.ErrNotServed) {
 		return fmt.Errorf("look for leftover %s: %w", plural, err)
 	}
 	return left.orNil()
+}
+
+// withSpace names an object, and the space that it came from.
+func withSpace(o *target.Object) string {
+	name := strings.TrimPrefix(o.Metadata.Namespace+"/"+o.Metadata.Name, "/")
+	if space := o.OriginSpace(); space != "" {
+		name += " (of space " + space + ")"
+	}
+	return name
 }
 
 var errEnough = errors.New("enough seen")

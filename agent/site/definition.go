@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
 	"skerry.dev/skerry/agent/policy"
 	"skerry.dev/skerry/agent/target"
 )
@@ -56,7 +58,7 @@ func (g *Gate) keptDefinition(ctx context.Context, o *Object, p *policy.Policy, 
 		if err != nil {
 			return fmt.Errorf("read the definition of a space that shares it: %w", err)
 		}
-		if ok && !e.Tombstone && !equalSpecs(e.Body, o.Body) {
+		if ok && !e.Tombstone && !EqualSpecs(e.Body, o.Body) {
 			return &policy.Refusal{Reason: policy.ReasonDefinition, Message: fmt.Sprintf("space %q shares definition %s at "+
 				"this site and has another version of it; it is changed when both are equal, or when the site keeps the "+
 				"group for space %q (allow.definitions: [%s=%s])", k.Space, o.Key.Name, o.Key.Space, o.Key.Space, group)}
@@ -65,8 +67,8 @@ func (g *Gate) keptDefinition(ctx context.Context, o *Object, p *policy.Policy, 
 	return nil
 }
 
-// equalSpecs reports whether two definitions, as JSON, say the same.
-func equalSpecs(a, b []byte) bool {
+// EqualSpecs reports whether two definitions, as JSON, say the same.
+func EqualSpecs(a, b []byte) bool {
 	var one, other struct {
 		Spec any `json:"spec"`
 	}
@@ -78,10 +80,11 @@ func equalSpecs(a, b []byte) bool {
 func (g *Gate) Shares(ctx context.Context, o *Object, found *target.Object, whole map[string]any) error {
 	if space := found.OriginSpace(); space != "" {
 		would, err := o.Client.Would(ctx, o.Resource, "", o.Key.Name, o.Body, found.Metadata.UID)
-		if err != nil {
+		immutable := apierrors.IsInvalid(err) // scope or kind differ
+		if err != nil && !immutable {
 			return fmt.Errorf("compare with the definition that is there: %w", err)
 		}
-		if !reflect.DeepEqual(would["spec"], whole["spec"]) {
+		if immutable || !reflect.DeepEqual(would["spec"], whole["spec"]) {
 			return &policy.Refusal{
 				Reason: policy.ReasonDefinition,
 				Message: fmt.Sprintf("space %q and space %q have different definitions named %s, and the site "+

@@ -52,7 +52,32 @@ func (s *Server) applyLocked(w http.ResponseWriter, r *http.Request, at ref, bod
 		}
 	}
 	owned[by] = want
+	if field := redefined(old, next); field != "" {
+		refusal(w, http.StatusUnprocessableEntity, "Invalid", field+": Invalid value: field is immutable", nil)
+		return
+	}
 	s.finishLocked(w, r, at, next, owned, code)
+}
+
+// redefined is the field of an established definition that an update would change and no update may, "" for none.
+func redefined(old, next map[string]any) string {
+	of := func(o map[string]any) (scope, kind any) {
+		spec, _ := o["spec"].(map[string]any)
+		names, _ := spec["names"].(map[string]any)
+		return spec["scope"], names["kind"]
+	}
+	if old["kind"] != "CustomResourceDefinition" || old["status"] == nil {
+		return ""
+	}
+	scope, kind := of(old)
+	newScope, newKind := of(next)
+	switch {
+	case scope != newScope:
+		return "spec.scope"
+	case kind != newKind:
+		return "spec.names.kind"
+	}
+	return ""
 }
 
 func (o ownership) has(path string) bool {

@@ -196,6 +196,9 @@ func (s *Server) removeLocked(r ref) {
 	meta(gone)["resourceVersion"] = strconv.FormatInt(s.revision, 10)
 	s.recordLocked(event{s.revision, "DELETED", r, gone})
 	s.endForegroundLocked(ownerOf(o))
+	if r.plural == "customresourcedefinitions" {
+		s.undefineLocked(o)
+	}
 	if r.plural == "namespaces" {
 		for other := range s.objects {
 			if other.namespace == r.name {
@@ -203,6 +206,20 @@ func (s *Server) removeLocked(r ref) {
 			}
 		}
 	}
+}
+
+// undefineLocked ends serving the kind of a definition that goes, and its objects.
+func (s *Server) undefineLocked(definition map[string]any) {
+	spec, _ := definition["spec"].(map[string]any)
+	names, _ := spec["names"].(map[string]any)
+	for r := range s.objects {
+		if r.group == spec["group"] && r.plural == names["plural"] {
+			s.removeLocked(r)
+		}
+	}
+	s.kinds = slices.DeleteFunc(s.kinds, func(k Kind) bool {
+		return k.Group == spec["group"] && k.Plural == names["plural"]
+	})
 }
 
 func (s *Server) recordLocked(e event) {
