@@ -1,11 +1,13 @@
 package apply
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -58,6 +60,12 @@ func nodePortsOf(spec []byte) nodePorts {
 	return out
 }
 
+// portUser is a Service of the target as it is to be there.
+type portUser struct {
+	*task
+	wants nodePorts
+}
+
 // exchangePorts is called when the update of a Service was refused. Services may each want the port that the next
 // one has: one by one each is refused, for ever. When this one is in such a ring it gives up the ports that it is to
 // lose, for ones that nobody wants, so that the others get theirs and it gets its own at the next try. It returns
@@ -66,46 +74,69 @@ func exchangePorts(ctx context.Context, a *Applier, t *task, refused error) erro
 	if !isService(t.Key) || a.Relay || !portTaken(refused) {
 		return refused
 	}
-	wanted := wantedPorts(a)
-	wanted[t.Key] = nodePortsOf(t.head.Spec)
-	waiting, ring, err := inRing(ctx, a, t, wanted)
+	own := &portUser{t, nodePortsOf(t.head.Spec)}
+	has, err := portsThere(ctx, a, own)
+	if err != nil || !gives(own, has) {
+		return errors.Join(refused, err)
+	}
+	users := portUsers(a, own)
+	waiting, ring, err := inRing(ctx, a, own, has, users)
 	if err != nil || !ring {
 		return errors.Join(refused, err)
 	}
-	if err := giveUpPorts(ctx, a, t, wanted); err != nil {
+	if err := giveUpPorts(ctx, a, t, has, users); err != nil {
 		return err
 	}
 	a.queue.hurry(waiting)
 	return &changedError{fmt.Errorf("the Service has given up ports that others of this target wait for: %w", refused)}
 }
 
-// wantedPorts are the ports that each Service on the target is to have.
-func wantedPorts(a *Applier) map[store.Key]nodePorts {
+// portsThere are the ports that a Service has on the target, none where it is not there any more.
+func portsThere(ctx context.Context, a *Applier, u *portUser) (nodePorts, error) {
+	live, err := a.find(ctx, u.client, u.resource, u.at, false)
+	if err != nil || live == nil || live.Metadata.UID != u.record.UID {
+		return nil, err
+	}
+	return nodePortsOf(live.Spec), nil
+}
+
+// gives reports whether a Service is to lose some of the ports that it has.
+func gives(u *portUser, has nodePorts) bool {
+	for port := range has {
+		if !u.wants[port] {
+			return true
+		}
+	}
+	return false
+}
+
+// portUsers are the Services of the target that want ports of its nodes, with the one that was refused.
+func portUsers(a *Applier, own *portUser) map[store.Key]*portUser {
 	var keys []store.Key
 	a.Inventory.Any(func(k store.Key, r inventory.Record) bool {
-		if isService(k) && r.UID != "" {
+		if isService(k) && r.UID != "" && k != own.Key {
 			keys = append(keys, k)
 		}
 		return false
 	})
-	out := map[store.Key]nodePorts{}
+	out := map[store.Key]*portUser{own.Key: own}
 	for _, k := range keys {
-		if t := desiredService(a, k); t != nil {
-			out[k] = nodePortsOf(t.head.Spec)
+		if u := desiredService(a, k); u != nil {
+			out[k] = u
 		}
 	}
 	return out
 }
 
-// desiredService is a Service that the target has, as it is to be there; nil when it is to go.
-func desiredService(a *Applier, k store.Key) *task {
+// desiredService is a Service that the target has, as it is to be there; nil when it is to go, or wants no port.
+func desiredService(a *Applier, k store.Key) *portUser {
 	e, found, err := a.Desired.Get(k)
 	r, known := a.Inventory.Get(k)
 	if err != nil || !found || e.Tombstone || !known {
 		return nil
 	}
 	v, err := a.vary(e, r)
-	if err != nil {
+	if err != nil || !bytes.Contains(v.Body, []byte(`"nodePort"`)) {
 		return nil
 	}
 	e.Body = v.Body
@@ -117,74 +148,52 @@ func desiredService(a *Applier, k store.Key) *task {
 	if err != nil {
 		return nil
 	}
-	return t
+	return &portUser{t, nodePortsOf(t.head.Spec)}
 }
 
-// inRing reports whether a Service waits for a port of one that waits, maybe by others, for a port that this one
-// has and is to lose, and who waits for such ports of it.
+// inRing reports whether a Service, which has some ports, waits for a port of one that waits, maybe by others, for a
+// port that this one is to lose, and who waits for such ports of it.
 func inRing(
-	ctx context.Context, a *Applier, t *task, wanted map[store.Key]nodePorts,
+	ctx context.Context, a *Applier, own *portUser, has nodePorts, users map[store.Key]*portUser,
 ) (waiting []store.Key, ring bool, err error) {
-	seen := map[store.Key]bool{t.Key: true}
-	for next := []*task{t}; len(next) > 0; next = next[1:] {
-		who, err := whoWaits(ctx, a, next[0], wanted)
+	waiting = whoWaits(own, has, users)
+	seen := map[store.Key]bool{}
+	for next := waiting; len(next) > 0; next = next[1:] {
+		k := next[0]
+		if ring = ring || k == own.Key; seen[k] || k == own.Key {
+			continue
+		}
+		seen[k] = true
+		has, err := portsThere(ctx, a, users[k])
 		if err != nil {
 			return nil, false, err
 		}
-		if next[0] == t {
-			waiting = who
-		}
-		for _, k := range who {
-			ring = ring || k == t.Key
-			if seen[k] {
-				continue
-			}
-			seen[k] = true
-			if other := desiredService(a, k); other != nil {
-				next = append(next, other)
-			}
-		}
+		next = append(next, whoWaits(users[k], has, users)...)
 	}
 	return waiting, ring, nil
 }
 
-// whoWaits lists the Services that want a port that this one has and is to lose.
-func whoWaits(
-	ctx context.Context, a *Applier, t *task, wanted map[store.Key]nodePorts,
-) (waiting []store.Key, err error) {
-	live, err := a.find(ctx, t.client, t.resource, t.at, false)
-	if err != nil || live == nil || live.Metadata.UID != t.record.UID {
-		return nil, err
-	}
-	for port := range nodePortsOf(live.Spec) {
-		if wanted[t.Key][port] {
+// whoWaits lists the Services that want a port that one has and is to lose.
+func whoWaits(u *portUser, has nodePorts, users map[store.Key]*portUser) (waiting []store.Key) {
+	for port := range has {
+		if u.wants[port] {
 			continue
 		}
-		for k, want := range wanted {
-			if want[port] {
+		for k, other := range users {
+			if other.wants[port] {
 				waiting = append(waiting, k)
 			}
 		}
 	}
-	return waiting, nil
+	return waiting
 }
 
 // giveUpPorts applies a Service with other ports in the place of those that it wants and has not.
-func giveUpPorts(ctx context.Context, a *Applier, t *task, wanted map[store.Key]nodePorts) error {
-	live, err := a.find(ctx, t.client, t.resource, t.at, false)
-	if err != nil {
-		return err
+func giveUpPorts(ctx context.Context, a *Applier, t *task, has nodePorts, users map[store.Key]*portUser) (err error) {
+	taken := maps.Clone(has)
+	for _, u := range users {
+		maps.Copy(taken, u.wants)
 	}
-	if live == nil {
-		return a.lose(t, errGone)
-	}
-	taken := nodePortsOf(live.Spec)
-	for _, want := range wanted {
-		for port := range want {
-			taken[port] = true
-		}
-	}
-	has := nodePortsOf(live.Spec)
 	for try := range portTries {
 		instead := *t
 		if instead.Body, err = withOtherPorts(t.Body, has, taken, try); err != nil {
