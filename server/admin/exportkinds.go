@@ -26,11 +26,11 @@ type exportKind struct {
 // leftOut are kinds that say what is, or was, and not what is wanted.
 var leftOut = map[schema.GroupResource]bool{
 	{Resource: "events"}: true, {Group: "events.k8s.io", Resource: "events"}: true,
-	{Group: "coordination.k8s.io", Resource: "leases"}:                 true,
-	{Group: "multicluster.x-k8s.io", Resource: "placementdecisions"}:   true,
-	{Group: v1alpha1.GroupVersion.Group, Resource: "combinedstatuses"}: true,
-	{Group: v1alpha1.GroupVersion.Group, Resource: "upsyncs"}:          true,
-	{Group: v1alpha1.GroupVersion.Group, Resource: "bindings"}:         true,
+	{Group: "coordination.k8s.io", Resource: "leases"}:                  true,
+	{Group: v1alpha1.FleetGroup, Resource: v1alpha1.PlacementDecisions}: true,
+	{Group: v1alpha1.GroupVersion.Group, Resource: "combinedstatuses"}:  true,
+	{Group: v1alpha1.GroupVersion.Group, Resource: "upsyncs"}:           true,
+	{Group: v1alpha1.GroupVersion.Group, Resource: "bindings"}:          true,
 }
 
 // stages are what has to be there before other kinds; what is not named comes between the first and

@@ -20,7 +20,7 @@ import (
 
 // clusterProfiles say of the sites that a space may use what its users may know.
 var clusterProfiles = schema.GroupVersionResource{
-	Group: "multicluster.x-k8s.io", Version: "v1alpha1", Resource: "clusterprofiles"}
+	Group: v1alpha1.FleetGroup, Version: v1alpha1.FleetVersion, Resource: v1alpha1.ClusterProfiles}
 
 // renderedSite is a site that an object is rendered for.
 type renderedSite struct {

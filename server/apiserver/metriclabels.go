@@ -79,7 +79,7 @@ func init() { metrics.SetLabelAllowList(knownLabels()) }
 
 // knownLabels returns the values of labels that are no user's: METRIC,LABEL -> VALUE,VALUE.
 func knownLabels() map[string]string {
-	groups := sets.New("", "metrics.k8s.io", "apiextensions.k8s.io", "multicluster.x-k8s.io", v1alpha1.GroupVersion.Group)
+	groups := sets.New("", "metrics.k8s.io", "apiextensions.k8s.io", v1alpha1.FleetGroup, v1alpha1.GroupVersion.Group)
 	versions := sets.New("", v1alpha1.GroupVersion.Version)
 	resources := sets.New("", "customresourcedefinitions", "clusterprofiles", "placementdecisions")
 	for kind := range legacyscheme.Scheme.AllKnownTypes() {

@@ -39,7 +39,7 @@ var (
 		"events.k8s.io": true, "coordination.k8s.io": true,
 		"authentication.k8s.io": true, "authorization.k8s.io": true, "internal.apiserver.k8s.io": true,
 		"storagemigration.k8s.io": true, v1alpha1.GroupVersion.Group: true,
-		"multicluster.x-k8s.io": true, "about.k8s.io": true, "metrics.k8s.io": true,
+		v1alpha1.FleetGroup: true, "about.k8s.io": true, "metrics.k8s.io": true,
 	}
 	kinds = map[[2]string]Class{
 		{"", "namespaces"}:                                    Both,

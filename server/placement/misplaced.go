@@ -23,6 +23,11 @@ func misplaced(k store.Key, obj map[string]any) string {
 	labels, notes := fields.Map(obj, "metadata", "labels"), fields.Map(obj, "metadata", "annotations")
 	var wrong []string
 	add := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	yes := func(kind, name string, word any) {
+		if word != nil && word != "true" && word != "false" {
+			add("%s %s: %.80q means nothing; write \"true\", or leave it out", kind, name, fmt.Sprint(word))
+		}
+	}
 	if notes[v1alpha1.LabelTarget] != nil {
 		add("annotation %s means nothing: it is a label; write it with kubectl label", v1alpha1.LabelTarget)
 	}
@@ -39,12 +44,10 @@ func misplaced(k store.Key, obj map[string]any) string {
 		add("annotation %s: %.80q means nothing; write %s, or leave it out", v1alpha1.AnnotationReplicas, fmt.Sprint(r),
 			v1alpha1.ReplicasDuplicated)
 	}
-	if w := labels[v1alpha1.LabelInert]; w != nil && w != "true" && w != "false" && mayBeInert(k.Group, k.Resource) {
-		add("label %s: %.80q means nothing; write \"true\", or leave it out", v1alpha1.LabelInert, fmt.Sprint(w))
+	if mayBeInert(k.Group, k.Resource) {
+		yes("label", v1alpha1.LabelInert, labels[v1alpha1.LabelInert])
 	}
-	if w := notes[v1alpha1.AnnotationShared]; w != nil && w != "true" && w != "false" {
-		add("annotation %s: %.80q means nothing; write \"true\", or leave it out", v1alpha1.AnnotationShared, fmt.Sprint(w))
-	}
+	yes("annotation", v1alpha1.AnnotationShared, notes[v1alpha1.AnnotationShared])
 	if notes[v1alpha1.AnnotationEvict] != nil && labels[v1alpha1.LabelTarget] == nil &&
 		k.Class() != store.ClassNamespace && k.Group != v1alpha1.GroupVersion.Group {
 		add("annotation %s means nothing here: write it on the Namespace or the Placement that decides",

@@ -7,6 +7,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/kubernetes/plugin/pkg/auth/authorizer/rbac/bootstrappolicy"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
 // Bootstrap holds Kubernetes' well-known ClusterRoles (admin, edit, view, cluster-admin, system:*)
@@ -36,8 +38,8 @@ func NewBootstrap() (*Bootstrap, error) {
 	b.grant("edit", "skerry.dev", "statuscollectors", writeVerbs)
 	b.grant("view", "skerry.dev", "combinedstatuses", readVerbs)
 	b.grant("view", "skerry.dev", "upsyncs", readVerbs)
-	b.grant("view", "multicluster.x-k8s.io", "clusterprofiles", readVerbs)
-	b.grant("view", "multicluster.x-k8s.io", "placementdecisions", readVerbs)
+	b.grant("view", v1alpha1.FleetGroup, v1alpha1.ClusterProfiles, readVerbs)
+	b.grant("view", v1alpha1.FleetGroup, v1alpha1.PlacementDecisions, readVerbs)
 	basic := b.Roles["system:basic-user"]
 	basic.Rules = append(basic.Rules, rbacv1.PolicyRule{
 		APIGroups: []string{"skerry.dev"}, Resources: []string{"placementreviews"}, Verbs: []string{"create"}})

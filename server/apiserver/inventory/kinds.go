@@ -4,6 +4,8 @@ import (
 	"embed"
 	"net/http"
 	"strings"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
 // CRDs are the definitions of the kinds, as upstream publishes them.
@@ -13,10 +15,10 @@ var CRDs embed.FS
 
 // The kinds.
 const (
-	Group     = "multicluster.x-k8s.io"
-	Version   = "v1alpha1"
-	Profiles  = "clusterprofiles"
-	Decisions = "placementdecisions"
+	Group     = v1alpha1.FleetGroup
+	Version   = v1alpha1.FleetVersion
+	Profiles  = v1alpha1.ClusterProfiles
+	Decisions = v1alpha1.PlacementDecisions
 	// Namespace is where both are in every space.
 	Namespace = "default"
 	// GroupPath and VersionPath are where they are served.
