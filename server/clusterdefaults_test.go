@@ -80,49 +80,9 @@ func clusterDefaults(t *testing.T, c *center) {
 		t.Errorf("a priority that is not that of its class: %v", err)
 	}
 	systemPriorities(t, c)
+	systemRoles(t, c)
 	claimDefaults(t, c)
 	serviceDefaults(t, c)
-}
-
-// systemPriorities: a space has the PriorityClasses that each cluster has.
-func systemPriorities(t *testing.T, c *center) {
-	ctx, classes := t.Context(), clients(t, c.admin("team")).SchedulingV1().PriorityClasses()
-	w, err := classes.Watch(ctx, metav1.ListOptions{FieldSelector: "metadata.name=system-node-critical"})
-	must(t, err)
-	defer w.Stop()
-	if e := <-w.ResultChan(); e.Object.(*schedulingv1.PriorityClass).Name != "system-node-critical" {
-		t.Errorf("a watch begins with %v", e)
-	}
-	list, err := classes.List(ctx, metav1.ListOptions{})
-	must(t, err)
-	values := map[string]int32{}
-	for _, class := range list.Items {
-		values[class.Name] = class.Value
-	}
-	if values["system-cluster-critical"] != 2000000000 || values["system-node-critical"] != 2000001000 {
-		t.Errorf("the classes of a cluster: %v", values)
-	}
-	class, err := classes.Get(ctx, "system-cluster-critical", metav1.GetOptions{})
-	must(t, err)
-	if *class.PreemptionPolicy != corev1.PreemptLowerPriority || class.CreationTimestamp.IsZero() || class.UID == "" {
-		t.Errorf("a class of a cluster: %v", class)
-	}
-	again := &schedulingv1.PriorityClass{ObjectMeta: metav1.ObjectMeta{Name: class.Name}, Value: class.Value}
-	if _, err = classes.Create(ctx, again, metav1.CreateOptions{}); !apierrors.IsAlreadyExists(err) {
-		t.Errorf("made again: %v", err)
-	}
-	class.Value--
-	if _, err = classes.Update(ctx, class, metav1.UpdateOptions{}); !apierrors.IsInvalid(err) {
-		t.Errorf("with another value: %v", err)
-	}
-	class, err = classes.Get(ctx, class.Name, metav1.GetOptions{})
-	must(t, err)
-	class.Labels = map[string]string{"of": "team"}
-	_, err = classes.Update(ctx, class, metav1.UpdateOptions{})
-	must(t, err)
-	if err = classes.Delete(ctx, class.Name, metav1.DeleteOptions{}); !apierrors.IsForbidden(err) {
-		t.Errorf("deleted: %v", err)
-	}
 }
 
 func claimDefaults(t *testing.T, c *center) {

@@ -9,8 +9,10 @@ import (
 	"k8s.io/kubernetes/pkg/api/legacyscheme"
 	rbacapi "k8s.io/kubernetes/pkg/apis/rbac"
 	rbacconv "k8s.io/kubernetes/pkg/apis/rbac/v1"
+	"k8s.io/kubernetes/pkg/registry/rbac/clusterrole"
 	clusterrolepolicy "k8s.io/kubernetes/pkg/registry/rbac/clusterrole/policybased"
 	clusterrolestore "k8s.io/kubernetes/pkg/registry/rbac/clusterrole/storage"
+	"k8s.io/kubernetes/pkg/registry/rbac/clusterrolebinding"
 	clusterbindingpolicy "k8s.io/kubernetes/pkg/registry/rbac/clusterrolebinding/policybased"
 	clusterbindingstore "k8s.io/kubernetes/pkg/registry/rbac/clusterrolebinding/storage"
 	rolepolicy "k8s.io/kubernetes/pkg/registry/rbac/role/policybased"
@@ -71,6 +73,7 @@ func (g *rbacGroup) NewRESTStorage(
 		"clusterroles": &wellknown.Storage{
 			Stored:   clusterrolepolicy.NewStorage(clusterRoles, g.authz, resolver),
 			Plain:    clusterRoles,
+			Strategy: clusterrole.Strategy,
 			Resource: rbacapi.Resource("clusterroles"),
 			Known:    known.roles,
 			Born:     g.born,
@@ -78,6 +81,7 @@ func (g *rbacGroup) NewRESTStorage(
 		"clusterrolebindings": &wellknown.Storage{
 			Stored:   clusterbindingpolicy.NewStorage(clusterBindings, g.authz, resolver),
 			Plain:    clusterBindings,
+			Strategy: clusterrolebinding.Strategy,
 			Resource: rbacapi.Resource("clusterrolebindings"),
 			Known:    known.bindings,
 			Born:     g.born,

@@ -8,6 +8,7 @@ import (
 	serverstorage "k8s.io/apiserver/pkg/server/storage"
 	"k8s.io/kubernetes/pkg/apis/scheduling"
 	schedulingv1 "k8s.io/kubernetes/pkg/apis/scheduling/v1"
+	"k8s.io/kubernetes/pkg/registry/scheduling/priorityclass"
 	schedulingrest "k8s.io/kubernetes/pkg/registry/scheduling/rest"
 
 	"skerry.dev/skerry/server/apiserver/wellknown"
@@ -45,7 +46,8 @@ func (g schedulingGroup) NewRESTStorage(
 		known[class.Name] = internal
 	}
 	storages["priorityclasses"] = &wellknown.Storage{
-		Stored: stored, Plain: stored, Resource: scheduling.Resource("priorityclasses"), Known: known, Born: g.born,
+		Stored: stored, Plain: stored, Strategy: priorityclass.Strategy,
+		Resource: scheduling.Resource("priorityclasses"), Known: known, Born: g.born,
 	}
 	return info, nil
 }

@@ -4,7 +4,7 @@
 //
 //  1. A get or list shows it from memory, with the age of the space and resource version 1.
 //  2. A watch begins with it.
-//  3. Somebody adds a rule: Storage stores it first, and then updates what is stored. The stored
-//     object hides the one in memory from now on.
+//  3. Somebody adds a rule: Storage stores it with that rule. The stored object hides the one in
+//     memory from now on. What is refused, or a dry run, stores nothing.
 //  4. It is deleted: it shows again as it was.
 package wellknown

@@ -4,14 +4,12 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"maps"
 
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/internalversion"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/apiserver/metadata"
 )
 
@@ -91,21 +89,4 @@ func (s *Storage) page(ctx context.Context, o *internalversion.ListOptions, from
 	about.SetContinue(next)
 	about.SetRemainingItemCount(nil)
 	return list, meta.SetList(list, items)
-}
-
-// keepIdentity makes the storage keep the UID of a new object.
-func keepIdentity(obj Object) error {
-	identity, err := json.Marshal(
-		v1alpha1.Identity{UID: string(obj.GetUID()), CreationTimestamp: obj.GetCreationTimestamp()},
-	)
-	if err != nil {
-		return err
-	}
-	notes := maps.Clone(obj.GetAnnotations())
-	if notes == nil {
-		notes = map[string]string{}
-	}
-	notes[v1alpha1.AnnotationImport] = string(identity)
-	obj.SetAnnotations(notes)
-	return nil
 }

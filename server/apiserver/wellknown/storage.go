@@ -25,10 +25,11 @@ import (
 
 // Storage is the storage of a kind of which every space has some objects without storing them: they
 // come from memory, one set for all spaces. A stored object hides the well-known one of its name. A
-// well-known object that somebody changes is stored first.
+// well-known object that somebody changes is stored as it is to be.
 type Storage struct {
 	Stored
 	Plain    rest.StandardStorage // below the rules about who may give away what
+	Strategy rest.RESTUpdateStrategy
 	Resource schema.GroupResource
 	Known    map[string]Object
 	Born     Birth
@@ -199,53 +200,6 @@ func (s *Storage) Create(
 		return nil, apierrors.NewAlreadyExists(s.Resource, name)
 	}
 	return s.Stored.Create(ctx, obj, validate, o)
-}
-
-// Update implements rest.Updater. It first stores a well-known object as its readers have seen it,
-// and then changes the stored one.
-func (s *Storage) Update(ctx context.Context, name string, obj rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
-	update rest.ValidateObjectUpdateFunc, force bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	if s.Known[name] != nil {
-		made, err := s.store(ctx, name)
-		if err != nil {
-			return nil, false, err
-		}
-		if made != "" {
-			obj = rest.WrapUpdatedObjectInfo(
-				obj,
-				func(_ context.Context, changed, before runtime.Object) (runtime.Object, error) {
-					if metadata.Of(changed).GetResourceVersion() == knownVersion &&
-						metadata.Of(before).GetResourceVersion() == made {
-						metadata.Of(changed).SetResourceVersion(made)
-					}
-					return changed, nil
-				},
-			)
-		}
-	}
-	return s.Stored.Update(ctx, name, obj, create, update, force, o)
-}
-
-// store stores a well-known object if it is not stored yet, and returns its version.
-func (s *Storage) store(ctx context.Context, name string) (version string, err error) {
-	if have, err := s.isStored(ctx, name); have || err != nil {
-		return "", err
-	}
-	obj := s.in(ctx, name)
-	obj.SetResourceVersion("")
-	if born := obj.GetCreationTimestamp(); !born.IsZero() {
-		if err := keepIdentity(obj); err != nil {
-			return "", err
-		}
-	}
-	out, err := s.Plain.Create(ctx, obj, rest.ValidateAllObjectFunc, &metav1.CreateOptions{FieldManager: "skerry"})
-	if apierrors.IsAlreadyExists(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", err
-	}
-	return metadata.Of(out).GetResourceVersion(), nil
 }
 
 // Delete implements rest.GracefulDeleter.
