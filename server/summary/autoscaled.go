@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"time"
 
@@ -25,7 +26,8 @@ type autoscaled struct {
 }
 
 // scale gives a workload the replicas that an autoscaler of its space has given it at its only target:
-// in a cluster the autoscaler writes them there itself. Where they are divided it has the sum of all targets.
+// in a cluster the autoscaler writes them there itself. Where they are divided it has the sum of all targets. Where
+// each target has all it has those of the worst one, whose counts are its status.
 func (s *Summary) scale(ctx context.Context, at placement.Located, reports []*store.Report) error {
 	f := scaledTo(at, reports)
 	if f == nil {
@@ -78,7 +80,7 @@ func (s *Summary) scale(ctx context.Context, at placement.Located, reports []*st
 // autoscaler, as one whose weight is 0, what runs there counts.
 func scaledTo(at placement.Located, reports []*store.Report) *store.Filled {
 	if len(reports) > 1 && !at.Divided {
-		return nil
+		return scaledAtWorst(at, reports)
 	}
 	var out store.Filled
 	for _, r := range reports {
@@ -100,6 +102,28 @@ func scaledTo(at placement.Located, reports []*store.Report) *store.Filled {
 		return nil
 	}
 	return &out
+}
+
+// scaledAtWorst returns what an autoscaler has given a workload at the target whose counts are shown. It is nil
+// unless each target has an autoscaler: one without has the replicas that are written here.
+func scaledAtWorst(at placement.Located, reports []*store.Report) *store.Filled {
+	var out *store.Filled
+	var worst map[string]any
+	for _, r := range reports {
+		if r == nil || r.Generation != at.Generation || r.Filled == nil || r.Filled.Autoscaler == "" ||
+			r.Filled.Replicas <= 0 || r.Filled.Replicas > math.MaxInt32 {
+			return nil
+		}
+		status := map[string]any{}
+		if len(r.Status) > 0 && json.Unmarshal(r.Status, &status) != nil {
+			return nil
+		}
+		status = pickCounts(at.Key, status)
+		if out == nil || !maps.EqualFunc(status, worst, sameNumber) && worseCounts(at.Key, status, worst) {
+			out, worst = r.Filled, status
+		}
+	}
+	return out
 }
 
 // scalePause is how long a workload keeps the replicas that it was given. What is given is sent to each of its

@@ -93,12 +93,11 @@ func TestReplicasOfAnAutoscaler(t *testing.T) {
 		at.Targets = []string{"a", "b"}
 		c.placed[web] = at
 		c.mu.Unlock()
-		says("a", 4, 5)
-		says("b", 4, 6)
-		c.eventually("its status", func() bool { return customize.Number(c.status(web)["observedGeneration"]) == 4 })
-		if replicas() != 2 {
-			t.Errorf("of two targets one says %d replicas", replicas())
-		}
+		says("a", 4, 4)
+		says("b", 4, 5)
+		c.eventually("those of the target whose counts are shown", func() bool {
+			return replicas() == 5 && customize.Number(c.status(web)["replicas"]) == 5
+		})
 
 		// Divided, it has what both were given, once both have the present version.
 		c.mu.Lock()
@@ -124,6 +123,11 @@ func TestScaledTo(t *testing.T) {
 	by := func(generation, n int64) *store.Report {
 		return &store.Report{Generation: generation, Filled: &store.Filled{Replicas: n, Autoscaler: "scaler"}}
 	}
+	ready := func(n, of int64) *store.Report {
+		r := by(7, of)
+		r.Status = status(`{"replicas":%d,"readyReplicas":%d,"availableReplicas":%d,"updatedReplicas":%d}`, of, n, n, of)
+		return r
+	}
 	runs := func(n int) *store.Report { return &store.Report{Generation: 7, Status: status(`{"replicas":%d}`, n)} }
 	for name, c := range map[string]struct {
 		divided bool
@@ -133,7 +137,11 @@ func TestScaledTo(t *testing.T) {
 		"one target":                {false, []*store.Report{by(7, 3)}, 3},
 		"one of a divided":          {true, []*store.Report{by(7, 3)}, 3},
 		"both":                      {true, []*store.Report{by(7, 3), by(7, 2)}, 5},
-		"each has all":              {false, []*store.Report{by(7, 3), by(7, 2)}, 0},
+		"each has all":              {false, []*store.Report{ready(5, 5), ready(3, 3)}, 3},
+		"the larger one is short":   {false, []*store.Report{ready(4, 5), ready(3, 3)}, 5},
+		"one that has no other":     {false, []*store.Report{ready(3, 3), runs(2)}, 0},
+		"one that is behind":        {false, []*store.Report{ready(3, 3), by(6, 2)}, 0},
+		"one that is silent":        {false, []*store.Report{ready(3, 3), nil}, 0},
 		"one has an older version":  {true, []*store.Report{by(7, 3), by(6, 2)}, 0},
 		"one has said nothing":      {true, []*store.Report{by(7, 3), nil}, 0},
 		"one without an autoscaler": {true, []*store.Report{runs(2), by(7, 3)}, 5},
@@ -141,7 +149,7 @@ func TestScaledTo(t *testing.T) {
 		"none has an autoscaler":    {true, []*store.Report{runs(2), runs(1)}, 0},
 		"one lies":                  {true, []*store.Report{by(7, 1<<62), by(7, 1<<62)}, 0},
 	} {
-		f := scaledTo(placement.Located{Generation: 7, Divided: c.divided}, c.reports)
+		f := scaledTo(placement.Located{Key: web, Generation: 7, Divided: c.divided}, c.reports)
 		if (f == nil) != (c.want == 0) || f != nil && (f.Replicas != c.want || f.Autoscaler != "scaler") {
 			t.Errorf("%s: %+v, want %d", name, f, c.want)
 		}
