@@ -8,6 +8,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
+// costly looks at each label of a target for each label, and so on.
+const costly = "target.labels.all(a, target.labels.all(b, target.labels.all(c, target.labels.all(d, " +
+	"target.labels.all(e, a + b + c + d + e != '')))))"
+
 // badConstraints are refused when they are written, with the field or what to write instead.
 func badConstraints(t *testing.T, c *center) {
 	d := dyn(t, c.admin("team"))
@@ -15,6 +19,8 @@ func badConstraints(t *testing.T, c *center) {
 	for says, targets := range map[string]map[string]any{
 		"to select none count: 0":           {"count": int64(2)},
 		"spec.targets.cel[0].expression":    {"cel": []any{map[string]any{"expression": "target.nam == 'x'"}}},
+		"it must be of type bool":           {"cel": []any{map[string]any{"expression": "target.name"}}},
+		"the expression may cost":           {"cel": []any{map[string]any{"expression": costly}}},
 		"spec.targets.kubernetesVersion":    {"kubernetesVersion": "1.30"},
 		"raise count or lower":              {"count": int64(1), "spread": []any{map[string]any{"by": "a", "minGroups": int64(2)}}},
 		"one of minGroups and maxSkew":      {"spread": []any{map[string]any{"by": "a"}}},
@@ -36,6 +42,28 @@ func badConstraints(t *testing.T, c *center) {
 		}
 		bad.Object["spec"] = map[string]any{"objects": []any{map[string]any{}}, "targets": targets}
 		_, err := d.Resource(placementsGVR).Create(t.Context(), bad, metav1.CreateOptions{})
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v", says, err)
+		}
+	}
+	badTargets(t, c)
+}
+
+// badTargets are refused when they are written, with the field and what to write instead.
+func badTargets(t *testing.T, c *center) {
+	d := dyn(t, c.admin("root"))
+	for says, spec := range map[string]map[string]any{
+		"cpu and memory must not be negative":    {"bounds": map[string]any{"cpu": "-1"}},
+		"spec.bounds.pods":                       {"bounds": map[string]any{"pods": int64(-1)}},
+		"spec.bounds.objects":                    {"bounds": map[string]any{"objects": int64(-1)}},
+		"the lease must last at least 30s":       {"lease": map[string]any{"duration": "10s"}},
+		"over a metered link the lease must":     {"lease": map[string]any{"duration": "1m"}, "link": map[string]any{"class": "metered"}},
+		"of a taint is NoSchedule or NoExecute":  {"taints": []any{map[string]any{"key": "a", "effect": "PreferNoSchedule"}}},
+		"evictAfter must be at least 1m: a sess": {"evictAfter": "10s"},
+	} {
+		site := object("skerry.dev/v1alpha1", "SyncTarget", "", "bad")
+		site.Object["spec"] = spec
+		_, err := d.Resource(syncTargetsGVR).Create(t.Context(), site, metav1.CreateOptions{})
 		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
 		}
