@@ -6,6 +6,8 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
 // costly looks at each label of a target for each label, and so on.
@@ -66,6 +68,15 @@ func badTargets(t *testing.T, c *center) {
 		_, err := d.Resource(syncTargetsGVR).Create(t.Context(), site, metav1.CreateOptions{})
 		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v", says, err)
+		}
+	}
+	for _, kind := range []string{"SyncTarget", "Location"} {
+		none := object("skerry.dev/v1alpha1", kind, "", v1alpha1.TargetNone)
+		none.Object["spec"] = map[string]any{"selector": map[string]any{}}
+		_, err := d.Resource(v1alpha1.GroupVersion.WithResource(strings.ToLower(kind)+"s")).Create(t.Context(), none,
+			metav1.CreateOptions{})
+		if !apierrors.IsInvalid(err) || !strings.Contains(err.Error(), "is the wish to be nowhere") {
+			t.Errorf("%s none: %v", kind, err)
 		}
 	}
 }

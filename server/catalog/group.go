@@ -146,6 +146,14 @@ func (c *Catalog) Group(r Ref) *Group {
 	return nil
 }
 
+// NoneWished says for people by what a group is wished to be nowhere.
+func (r Ref) NoneWished() string {
+	if r.Kind == OfPlacement {
+		return "spec.targets.count is 0: the objects are on no target"
+	}
+	return "the label " + v1alpha1.LabelTarget + " is " + v1alpha1.TargetNone + ": the objects are on no target"
+}
+
 // Wish tells where the group should be.
 func (g *Group) Wish() placement.Wish {
 	label := ""
@@ -163,8 +171,11 @@ func (g *Group) Wish() placement.Wish {
 		}
 		label = g.Object.Wish()
 	}
-	if label == "" {
+	switch label {
+	case "":
 		return g.Space.Fallback
+	case v1alpha1.TargetNone:
+		return placement.Wish{None: true}
 	}
 	return placement.Wish{Names: []string{label}, Count: max(1, g.Space.Fallback.Count)}
 }

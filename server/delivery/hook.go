@@ -62,6 +62,9 @@ func (d *Delivery) firstTargets(sp *catalog.Space, k *store.Key, wish string) st
 	}
 	w := sp.Fallback
 	if wish != "" {
+		if wish == v1alpha1.TargetNone {
+			return ""
+		}
 		w = placement.Wish{Names: []string{wish}, Count: max(1, sp.Fallback.Count)}
 	}
 	world := d.catalog.World(sp)

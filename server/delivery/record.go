@@ -111,7 +111,7 @@ func outcome(p *plan, step placement.Step) []placement.Condition {
 			p.choice.Reason != "TooFewTargets" && p.choice.Reason != "TooFewGroups",
 			p.choice.Reason, p.choice.Message
 	case p.none:
-		scheduled.Reason, scheduled.Message = "NoneWanted", "spec.targets.count is 0: the objects are on no target"
+		scheduled.Reason, scheduled.Message = "NoneWanted", p.ref.NoneWished()
 	case p.ref.Kind == catalog.OfPlacement && p.look.facts.Empty:
 		scheduled.Reason, scheduled.Message = nothingSelected, selectsNothing
 	default:

@@ -98,7 +98,7 @@ func (d *Delivery) reviewed(space string, q v1alpha1.PlacementReviewSpec) (*revi
 	case g.Kind == catalog.OfPlacement && g.Book.Problem != "":
 		r.status.Reason, r.status.Message = "Invalid", g.Book.Problem
 	case g.Wish().None:
-		r.status.Message = "spec.targets.count is 0: the objects are on no target"
+		r.status.Message = g.Ref().NoneWished()
 	case g.Wish().Nowhere():
 		r.status.Reason, r.status.Message = "Nowhere", sayWhere
 	case choice.Reason == "" && o == nil && g.Kind == catalog.OfPlacement && !d.catalog.Inhabited(g):

@@ -17,8 +17,10 @@ const UsersNamespace = "kube-users"
 // Labels and annotations of objects, see the README of this folder.
 const (
 	// LabelTarget is the user's wish on a Namespace or an object: the name of a SyncTarget or of a
-	// Location.
+	// Location, or TargetNone.
 	LabelTarget = "skerry.dev/target"
+	// TargetNone as a LabelTarget is the wish to be nowhere: what runs is removed.
+	TargetNone = "none"
 	// LabelUser stands on the account and on the bindings that `skerry space` made for a user: the
 	// user's name, or a digest of a name that is no label value.
 	LabelUser = "skerry.dev/user"

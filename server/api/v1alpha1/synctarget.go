@@ -32,6 +32,7 @@ import (
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 // +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a SyncTarget must be a DNS label: lower-case letters, digits and '-', at most 63"
 // +kubebuilder:validation:XValidation:rule="self.metadata.name != 'root'",message="root is the space of the center's admin, so no site may have that name; choose another one"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name != 'none'",message="the label skerry.dev/target=none is the wish to be nowhere, so no site may have that name; choose another one"
 // +kubebuilder:validation:XValidation:rule="!(self.metadata.name in ['api', 'apis', 'openapi', 'version'])",message="api, apis, openapi and version begin paths of Kubernetes' API, which follow the names of sites in a URL, so no site may have such a name; choose another one"
 type SyncTarget struct {
 	metav1.TypeMeta   `json:",inline"`

@@ -69,8 +69,10 @@ func (p NoSuchTarget) evicted(ctx context.Context, obj, old metav1.Object) {
 
 // wishedTargets are the targets that an object wishes by name and by labels. The object may be nil.
 func wishedTargets(a admission.Attributes, obj runtime.Object) (names []string, selectors []labels.Selector) {
-	if is := metadata.Of(obj); is != nil && is.GetLabels()[v1alpha1.LabelTarget] != "" {
-		names = append(names, is.GetLabels()[v1alpha1.LabelTarget])
+	if is := metadata.Of(obj); is != nil {
+		if label := is.GetLabels()[v1alpha1.LabelTarget]; label != "" && label != v1alpha1.TargetNone {
+			names = append(names, label)
+		}
 	}
 	of, ok := obj.(*unstructured.Unstructured)
 	placements := v1alpha1.GroupVersion.WithResource("placements").GroupResource()

@@ -55,6 +55,7 @@ func TestANameWithoutATargetIsWarnedOf(t *testing.T) {
 		{deployments, object("a"), nil, []string{"shop: a"}},
 		{deployments, object("b"), object("a"), []string{"shop: b"}},
 		{deployments, object("a"), object("a"), nil},
+		{deployments, object(v1alpha1.TargetNone), object("a"), nil},
 		{deployments, object("", "b"), nil, nil},
 		{deployments, object(""), object("a"), nil},
 		{group.WithResource("placements"), object("", "b", "c"), object("", "b"), []string{"shop: b c"}},
