@@ -48,7 +48,7 @@ var (
 
 // movePhases are the phases of a group that is not where it should be.
 var movePhases = []placement.Phase{placement.Starting, placement.Breaking, placement.Waiting, placement.GivenUp,
-	placement.VolumeWouldStay, placement.JobRunning, placement.Suspended, placement.Staying,
+	placement.VolumeWouldStay, placement.WouldRunOn, placement.JobRunning, placement.Suspended, placement.Staying,
 	placement.WaitsForTurn, placement.CannotLeave, placement.HookRunning, placement.HookFailed, placement.CopyingVolumes}
 
 // Describe implements prometheus.Collector.

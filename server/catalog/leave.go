@@ -23,3 +23,13 @@ func (c *Catalog) KeepsPlace(o *Object) bool {
 	_, keeping := c.Records.Keeping[o]
 	return keeping || o.KeepsPlace()
 }
+
+// WakeUnless lets the decision writer look at what decides about an object unless it stays on what it leaves as
+// before: what must not run twice waits for that. The lock must be held.
+func WakeUnless(c *Catalog, o *Object, kept bool) {
+	if o.Source == nil || c.KeepsPlace(o) == kept {
+		return
+	}
+	c.Enqueue(o.Source)
+	c.WakeMoving(o)
+}

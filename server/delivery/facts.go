@@ -75,6 +75,7 @@ type question struct {
 	volume bool   // it may have one
 	claim  bool   // it is one
 	ends   bool   // it runs once to its end
+	runsOn bool   // it must not run twice, and is let go where it leaves
 	paused bool
 	served bool         // it is a Service, or one selects its pods
 	named  *catalog.Set // targets that have it for its name alone
@@ -92,6 +93,7 @@ func (d *Delivery) question(o *catalog.Object) question {
 	return question{key: o.Key(), demand: o.Demand(), unsent: d.catalog.Unsent(o),
 		single: o.KeptSingle(), last: o.MovesLast(),
 		volume: o.IsClaim() || o.Work != nil && o.Work.Templates, claim: o.IsClaim(),
+		runsOn: o.RunsOnce() && d.catalog.KeepsPlace(o),
 		served: o.Served(), named: o.Named, feeds: d.catalog.Feeds(o), ends: o.Ends && o.Hook == nil, paused: o.Paused,
 		scaling: d.catalog.Scaling(o), versions: d.catalog.Versions(o)}
 }
@@ -297,7 +299,7 @@ func (d *Delivery) ask(l *look) {
 	}
 	for i := range l.facts.Targets {
 		t := &l.facts.Targets[i]
-		t.Pinned = l.pinned(t.ID) || l.waitsFor(t.ID)
+		t.Pinned = l.pinned(t.ID) || l.waitsFor(t.ID) || len(l.runningOn(t.ID)) > 0
 	}
 	d.moves.ask(l)
 	if l.facts.Wish == binding.Nowhere {

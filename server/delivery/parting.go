@@ -32,7 +32,7 @@ func (u *turns) parting(p *plan, next binding.Record) []store.Key {
 	facts := l.facts
 	free := slices.Clone(facts.Targets)
 	for i := range free {
-		free[i].Pinned = l.pinned(free[i].ID)
+		free[i].Pinned = l.pinned(free[i].ID) || len(l.runningOn(free[i].ID)) > 0
 	}
 	l.facts.Targets = free
 	moves := next.Moves(u.next(p)) && p.unseen == ""

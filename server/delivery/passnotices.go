@@ -33,7 +33,9 @@ func (d *Delivery) passingWords(
 		switch w.For {
 		case binding.WaitVolume:
 			if phase, text := l.held(w.Target); phase != placement.VolumeWouldStay {
-				reason, message = string(phase), text
+				if reason, message = string(phase), text; phase == placement.WouldRunOn {
+					event = reason
+				}
 				break
 			}
 			reason, event = string(placement.VolumeWouldStay), string(placement.VolumeWouldStay)

@@ -142,7 +142,7 @@ func (d *Delivery) tell(p *plan, step placement.Step, changed bool) {
 	e := p.event()
 	e.Message = step.Message
 	switch {
-	case step.Phase == placement.VolumeWouldStay:
+	case step.Phase == placement.VolumeWouldStay, step.Phase == placement.WouldRunOn:
 		e.Warning, e.Reason = true, string(step.Phase)
 	case step.Phase == placement.GivenUp:
 		e.Warning, e.Reason = true, "MoveGivenUp"

@@ -276,12 +276,18 @@ func (p *plan) stranded(next binding.Record) (placement.Phase, string) {
 	return "", ""
 }
 
-// held says what keeps a record on a target: a volume that would be left behind, or what runs to its end.
+// held says what keeps a record on a target: a volume that would be left behind, what would run on, or what runs to
+// its end.
 func (l *look) held(t binding.TargetID) (placement.Phase, string) {
 	if volumes := l.volumes[t]; len(volumes) > 0 {
 		return placement.VolumeWouldStay, fmt.Sprintf("%s would be left behind on %s; %s, or, to let the rest move, pin it "+
 			"and the workload that uses it with the label skerry.dev/target=%[2]s", three(volumes), l.names[t],
 			l.wayOut())
+	}
+	if on := l.runningOn(t); len(on) > 0 {
+		return placement.WouldRunOn, fmt.Sprintf("%s would run on at %s beside the one on another target: "+
+			"sync.whenPlacementDeleted is Orphan; set it to Clean, or delete the workload there and here, and make it anew",
+			three(on), l.names[t])
 	}
 	return placement.JobRunning, fmt.Sprintf("waits for the end of %s on %s, which has begun there and must run once; "+
 		"to move at once, delete it", three(l.begun[t]), l.names[t])

@@ -222,13 +222,14 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	if now := d.catalog.WantedOptions(o); as.body == nil || now != as.options {
 		as = d.renderFor(w, now)
 	}
-	rendered := o.Options
+	rendered, kept := o.Options, d.catalog.KeepsPlace(o)
 	if o.Digest != as.digest || labelled {
 		d.catalog.ContentChanged(o.Source)
 	}
 	name(o, as.name)
 	changed := o.Content != as.content
 	o.Hash, o.Content, o.Digest, o.Options = as.hash, as.content, as.digest, as.options
+	catalog.WakeUnless(d.catalog, o, kept)
 	if changed && !s.bulk {
 		d.hookChanged(o)
 	}

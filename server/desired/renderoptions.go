@@ -61,12 +61,13 @@ func (d *State) Rerender(ctx context.Context, k store.Key) error {
 		return fmt.Errorf("render %s: %w", k, errBehind)
 	}
 	changed := as.hash != o.Hash
-	rendered := o.Options
+	rendered, kept := o.Options, d.catalog.KeepsPlace(o)
 	if o.Digest != as.digest {
 		d.catalog.ContentChanged(o.Source)
 	}
 	o.Hash, o.Content, o.Digest, o.Options = as.hash, as.content, as.digest, as.options
 	name(o, as.name)
+	catalog.WakeUnless(d.catalog, o, kept)
 	if d.catalog.Rolling(o.Source) != nil && d.catalog.Scaling(o) {
 		d.catalog.Rolls.Add(o.Source.UnitRef())
 	}

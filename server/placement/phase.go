@@ -32,6 +32,8 @@ const (
 	VolumeWouldStay Phase = "VolumeWouldStay"
 	// JobRunning: nothing moves, because something has begun that must run once to its end.
 	JobRunning Phase = "JobRunning"
+	// WouldRunOn: nothing moves, because something that must not run twice would run on where it was.
+	WouldRunOn Phase = "WouldRunOn"
 	// WaitsForTurn: nothing moves before others have left the same target, see Turns.
 	WaitsForTurn Phase = "WaitsForTurn"
 	// Suspended: a person holds the decision.
@@ -43,7 +45,7 @@ const (
 // Stuck reports whether a move in this phase goes on only when a person, or another site, does something.
 func (p Phase) Stuck() bool {
 	switch p {
-	case CannotLeave, VolumeWouldStay, JobRunning, GivenUp, Suspended, HookFailed:
+	case CannotLeave, VolumeWouldStay, WouldRunOn, JobRunning, GivenUp, Suspended, HookFailed:
 		return true
 	}
 	return false

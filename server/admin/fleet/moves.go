@@ -36,6 +36,7 @@ var stuck = map[string]string{
 	"JobRunning": "it goes on when that has ended; delete it to move at once, or have it " +
 		"begin anew elsewhere: skerry target drain --jobs Restart",
 	"HookFailed": "mend what the hook runs, or take it out of spec.move.beforeLeaving; it is tried again",
+	"WouldRunOn": "have its Placement clean what leaves: sync.whenPlacementDeleted: Clean",
 	"VolumeWouldStay": "have the data copied: what that lacks is said here, an annotation or what keeps it from being " +
 		"done; or move them yourself, or take the wish back",
 }

@@ -16,8 +16,8 @@ type SyncPolicy struct {
 	WhenDrifted WhenDrifted `json:"whenDrifted,omitempty"`
 	// WhenPlacementDeleted says what becomes of an object on a target that it is no longer placed
 	// on. Clean deletes it there; Orphan leaves it running there, without the labels and
-	// annotations of skerry.dev. An object that
-	// is deleted in the space is deleted on its targets in any case.
+	// annotations of skerry.dev, so what must not run twice does not move to another target. An
+	// object that is deleted in the space is deleted on its targets in any case.
 	// +kubebuilder:default=Clean
 	// +optional
 	WhenPlacementDeleted WhenPlacementDeleted `json:"whenPlacementDeleted,omitempty"`
