@@ -95,6 +95,7 @@ func othersKeepAnEarlierDefinition(t *testing.T) {
 		t.Error("it has gone with what is in it")
 	}
 	s.api.Remove("example.com", "widgets", "default", "theirs")
+	s.applier.Retry() // a refusal is looked at again within two minutes
 	s.healthy(scoped)
 	if !s.defined("Cluster", "Widget") {
 		t.Error("the new one is not there")
@@ -109,7 +110,9 @@ func TestASharedDefinitionIsMadeAnewForAll(t *testing.T) {
 func sharedDefinitionIsMadeAnewForAll(t *testing.T) {
 	s := twoSpaces(t, tunnel.Allow{})
 	was := widgets("Namespaced", "Widget")
-	s.desire(was, of("bank", was), widget("Widget", "app", "a"), of("bank", widget("Widget", "vault", "b")))
+	s.desire(was, widget("Widget", "app", "a"))
+	s.settled()
+	s.desire(of("bank", was), of("bank", widget("Widget", "vault", "b")))
 	s.settled()
 	next := anew(widgets("Cluster", "Widget"))
 	s.desire(next, gone(widget("Widget", "app", "a")))

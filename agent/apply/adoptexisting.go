@@ -82,7 +82,7 @@ func (a *Applier) adoptExisting(ctx context.Context, t *task) error {
 		if ours { // the record was lost
 			t.record.UID, t.record.OriginUID, t.record.Created = found.Metadata.UID, found.OriginUID(), true
 		}
-		return a.redefine(ctx, t, err)
+		return redefine(ctx, a, t, err)
 	}
 	return a.written(ctx, t, live, ours)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -55,7 +56,7 @@ func (id identity) differs(from identity) string {
 
 // redefine deletes the definition of an earlier source, when the update to that of the present one was refused for
 // what no update changes. It returns the refusal for every other object.
-func (a *Applier) redefine(ctx context.Context, t *task, refused error) error {
+func redefine(ctx context.Context, a *Applier, t *task, refused error) error {
 	if t.Key.Class() != store.ClassCRD || !apierrors.IsInvalid(refused) || !t.record.Created ||
 		t.record.OriginUID == "" || t.record.OriginUID == t.head.OriginUID() {
 		return refused
@@ -78,7 +79,7 @@ func (a *Applier) redefine(ctx context.Context, t *task, refused error) error {
 	if err := deleting(found); err != nil {
 		return err
 	}
-	live, err := a.goesAlong(ctx, t)
+	live, err := (&redefinition{a, t, map[string]bool{"": false, t.Key.Space: true}}).goesAlong(ctx)
 	if err != nil {
 		return &redefinedError{differs, err}
 	}
@@ -89,13 +90,21 @@ func (a *Applier) redefine(ctx context.Context, t *task, refused error) error {
 	return a.replaceBy(ctx, t, target.Deletion{UID: found.Metadata.UID})
 }
 
+// redefinition is a definition that takes the place of an earlier one.
+type redefinition struct {
+	applier *Applier
+	task    *task
+	wants   map[string]bool // whether a space wants it, too, as far as that was looked up
+}
+
 // errOthersLeft is returned while objects of an earlier definition are to be deleted by tombstones of their own,
 // which say how, and which may be withheld.
 var errOthersLeft = errors.New("objects of it are still being removed")
 
 // goesAlong returns the objects that go with a definition, by their keys where they are desired again. It is an
 // error while others are in it, or some that have a tombstone.
-func (a *Applier) goesAlong(ctx context.Context, t *task) (map[store.Key]string, error) {
+func (r *redefinition) goesAlong(ctx context.Context) (map[store.Key]string, error) {
+	a, t := r.applier, r.task
 	plural, group, _ := strings.Cut(t.Key.Name, ".")
 	live := map[store.Key]string{}
 	a.Inventory.Any(func(k store.Key, r inventory.Record) bool {
@@ -113,41 +122,32 @@ func (a *Applier) goesAlong(ctx context.Context, t *task) (map[store.Key]string,
 			return nil, errOthersLeft
 		}
 	}
-	wants := map[string]bool{"": false, t.Key.Space: true}
-	of := func(space string) bool {
-		is, known := wants[space]
-		if !known {
-			is = a.wantsToo(t, space)
-			wants[space] = is
-		}
-		return is
+	return live, a.foreignOfKind(ctx, t.client, group, plural, r.takes)
+}
+
+// takes reports whether an object goes with the earlier definition: this agent has written it, or it goes with one
+// that came from a space that wants the new one.
+func (r *redefinition) takes(o *target.Object) bool {
+	by := o.Metadata.Labels[target.LabelSite]
+	if r.of(o.OriginSpace()) && (by == "" || by == r.applier.Clients.Site()) ||
+		r.of(o.Metadata.Annotations[target.AnnotationOrphanOf]) {
+		return true
 	}
-	return live, a.foreignOfKind(ctx, t.client, group, plural, func(o *target.Object) bool {
-		return of(o.OriginSpace()) && a.ownSite(o) || of(o.Metadata.Annotations[target.AnnotationOrphanOf]) ||
-			a.ownedBySpace(o, of)
+	return slices.ContainsFunc(o.Metadata.OwnerReferences, func(owner target.Owner) bool {
+		k, known := r.applier.Inventory.ByUID(owner.UID)
+		return known && r.of(k.Space)
 	})
 }
 
-// wantsToo reports whether another space shares a definition, or is to, as it is desired now.
-func (a *Applier) wantsToo(t *task, space string) bool {
-	k := t.Key
-	k.Space = space
-	e, found, err := a.Desired.Get(k)
-	return err == nil && found && !e.Tombstone && equalSpecs(e.Body, t.Body)
-}
-
-// ownSite reports whether this agent has written an object, or one of before this site's label.
-func (a *Applier) ownSite(o *target.Object) bool {
-	of := o.Metadata.Labels[target.LabelSite]
-	return of == "" || of == a.Clients.Site()
-}
-
-// ownedBySpace reports whether an object goes with one that came from such a space.
-func (a *Applier) ownedBySpace(o *target.Object, of func(space string) bool) bool {
-	for _, owner := range o.Metadata.OwnerReferences {
-		if k, known := a.Inventory.ByUID(owner.UID); known && of(k.Space) {
-			return true
-		}
+// of reports whether a space wants the definition as it is desired now.
+func (r *redefinition) of(space string) bool {
+	is, known := r.wants[space]
+	if !known {
+		k := r.task.Key
+		k.Space = space
+		e, found, err := r.applier.Desired.Get(k)
+		is = err == nil && found && !e.Tombstone && equalSpecs(e.Body, r.task.Body)
+		r.wants[space] = is
 	}
-	return false
+	return is
 }

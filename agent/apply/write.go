@@ -222,7 +222,7 @@ func (a *Applier) write(ctx context.Context, t *task) error {
 	if apierrors.IsInvalid(err) && t.madeAnew() {
 		return a.supersede(ctx, t, err)
 	}
-	if err = a.redefine(ctx, t, err); err != nil {
+	if err = redefine(ctx, a, t, err); err != nil {
 		return exchangePorts(ctx, a, t, a.refusedUpdate(ctx, t, err))
 	}
 	if t.madeAnew() && t.keepsFormer(live) {
