@@ -9,6 +9,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
 )
 
@@ -126,5 +127,44 @@ func refusedByTarget(t *testing.T, why *store.ReportError) {
 		c.reportIfHas("c", web)
 		c.reportIfHas("c", other)
 		return c.has("c", web) && c.has("c", other) && !c.has("a", web) && !c.has("a", other)
+	})
+}
+
+// A policy of root that wishes the objects of many spaces nowhere takes them off, and intends no deletion: each
+// site's own guard counts them, and asks when they are most of what it has. A move is intended.
+func TestNowhereForManyIsNotIntended(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", nil)
+		web := c.deployment("web", nil, "")
+		usual := c.projected("usual", v1alpha1.PrecedenceOverride, "a")
+		c.eventually("on a", func() bool { return c.has("a", web) })
+		c.report("a", web, nil)
+		intended := func(target string) bool {
+			e, ok := c.d.Feed(target).Get(web)
+			return ok && e.Tombstone && c.d.Feed(target).Intended(web)
+		}
+		c.put(usual, nil)
+		c.projected("usual", v1alpha1.PrecedenceOverride, "b")
+		c.eventually("on b", func() bool {
+			c.reportIfHas("b", web)
+			return c.has("b", web) && !c.has("a", web)
+		})
+		if !intended("a") {
+			t.Error("a move is not intended")
+		}
+		o, err := c.Get(t.Context(), usual, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o = spaceapitest.Clone(o)
+		spaceapitest.Merge(o, map[string]any{"metadata": map[string]any{"generation": 2},
+			"spec": map[string]any{"targets": map[string]any{"count": int64(0)}}})
+		c.put(usual, o)
+		c.eventually("nowhere", func() bool { return !c.has("a", web) && !c.has("b", web) })
+		c.wantRemoval("b", web, store.RemoveDelete)
+		if intended("b") {
+			t.Error("the guard of a site that loses all would not ask")
+		}
 	})
 }
