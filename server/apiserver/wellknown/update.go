@@ -20,11 +20,12 @@ import (
 // what exists, and is stored when nothing refuses that.
 func (s *Storage) Update(ctx context.Context, name string, obj rest.UpdatedObjectInfo, create rest.ValidateObjectFunc,
 	update rest.ValidateObjectUpdateFunc, force bool, o *metav1.UpdateOptions) (runtime.Object, bool, error) {
-	stored, err := s.isStored(ctx, name)
-	switch {
-	case err != nil:
+	if s.Known[name] == nil {
+		return s.Stored.Update(ctx, name, obj, create, update, force, o)
+	}
+	if stored, err := s.isStored(ctx, name); err != nil {
 		return nil, false, err
-	case stored, s.Known[name] == nil:
+	} else if stored {
 		return s.Stored.Update(ctx, name, obj, create, update, force, o)
 	}
 	changed := &change{UpdatedObjectInfo: obj, of: s, name: name, validate: update}
