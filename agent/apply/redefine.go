@@ -10,6 +10,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/agent/inventory"
+	"skerry.dev/skerry/agent/site"
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
 )
@@ -108,7 +109,7 @@ func (r *redefinition) goesAlong(ctx context.Context) (map[store.Key]string, err
 	plural, group, _ := strings.Cut(t.Key.Name, ".")
 	live := map[store.Key]string{}
 	a.Inventory.Any(func(k store.Key, r inventory.Record) bool {
-		if k.Resource == plural && k.Group == group && r.UID != "" && a.sameView(t.at, k) {
+		if k.Resource == plural && k.Group == group && r.UID != "" && a.Gate.SameView(t.at, k) {
 			live[k] = r.UID
 		}
 		return false
@@ -122,7 +123,7 @@ func (r *redefinition) goesAlong(ctx context.Context) (map[store.Key]string, err
 			return nil, errOthersLeft
 		}
 	}
-	return live, a.foreignOfKind(ctx, t.client, group, plural, r.takes)
+	return live, site.ForeignOfKind(ctx, t.client, group, plural, r.takes)
 }
 
 // takes reports whether an object goes with the earlier definition: this agent has written it, or it goes with one
@@ -146,7 +147,7 @@ func (r *redefinition) of(space string) bool {
 		k := r.task.Key
 		k.Space = space
 		e, found, err := r.applier.Desired.Get(k)
-		is = err == nil && found && !e.Tombstone && equalSpecs(e.Body, r.task.Body)
+		is = err == nil && found && !e.Tombstone && site.EqualSpecs(e.Body, r.task.Body)
 		r.wants[space] = is
 	}
 	return is

@@ -8,16 +8,15 @@ import (
 // Space is one logical cluster in a center: it has namespaces, CustomResourceDefinitions, RBAC and
 // tokens of its own and is served under /clusters/<name>.
 //
-// +kubebuilder:object:root=true +kubebuilder:resource:scope=Cluster,categories=skerry
+// +kubebuilder:object:root=true
+// +kubebuilder:resource:scope=Cluster,categories=skerry
 // +kubebuilder:subresource:status
 // +kubebuilder:printcolumn:name="Ready",type=string,JSONPath=`.status.conditions[?(@.type=="Ready")].status`
 // +kubebuilder:printcolumn:name="URL",type=string,JSONPath=`.status.url`
 // +kubebuilder:printcolumn:name="Prefix",type=string,priority=1,JSONPath=`.spec.namespaceMapping.prefix`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
-// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the
-// name of a space must be a DNS label: lower-case letters, digits and '-', at most 63"
-// +kubebuilder:validation:XValidation:rule="self.metadata.name != 'root'",message="'root' is the admin's own space
-// and always exists; choose another name"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name.matches('^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$')",message="the name of a space must be a DNS label: lower-case letters, digits and '-', at most 63"
+// +kubebuilder:validation:XValidation:rule="self.metadata.name != 'root'",message="'root' is the admin's own space and always exists; choose another name"
 type Space struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata,omitempty"`
@@ -29,9 +28,7 @@ type Space struct {
 
 // SpaceSpec is what the admin wants of a space.
 //
-// +kubebuilder:validation:XValidation:rule="has(self.namespaceMapping) == has(oldSelf.namespaceMapping) &&
-// (!has(self.namespaceMapping) || self.namespaceMapping == oldSelf.namespaceMapping)",message="namespaceMapping is
-// given when the space is created and stays as it is: what runs at the sites would be made anew under other names"
+// +kubebuilder:validation:XValidation:rule="has(self.namespaceMapping) == has(oldSelf.namespaceMapping) && (!has(self.namespaceMapping) || self.namespaceMapping == oldSelf.namespaceMapping)",message="namespaceMapping is given when the space is created and stays as it is: what runs at the sites would be made anew under other names"
 type SpaceSpec struct {
 	// Quota limits what the space may hold and how much it may ask. Empty means no limits but those
 	// that protect the center: 1000 open watches, and half of the requests that are answered side
@@ -78,9 +75,9 @@ type SpaceServices struct {
 	// Reach is Space or Target. Target is the default.
 	// +optional
 	Reach Reach `json:"reach,omitempty"`
-	// KeepEntry is how long a Service with a node port or a load balancer, an Ingress or a route stays at a target after
-	// what it leads to has moved: callers who know its address there are led to where that is now. It holds for Services
-	// that reach the space, and not at targets that are drained. The default is 1h; 0s lets it go at once.
+	// KeepEntry is how long a Service with a node port or a load balancer, an Ingress or a route stays at a target
+	// after what it leads to has moved: callers who know its address there are led to where that is now. It holds for
+	// Services that reach the space, and not at targets that are drained. The default is 1h; 0s lets it go at once.
 	// +kubebuilder:validation:Type=string
 	// +kubebuilder:validation:MaxLength=20
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
@@ -105,15 +102,14 @@ const (
 // space of this name as its parent does, when it makes that space itself; otherwise its own Space
 // says so.
 type NamespaceMapping struct {
-	// Prefix stands before the name of each namespace: with "shop-" the namespace web is shop-web at sites. It ends
-	// with "-". A namespace whose name is longer than 63 characters with it is refused by the sites. Names of
-	// Services that cross namespaces, NAME.NAMESPACE.svc, have it too. +kubebuilder:validation:MinLength=2
+	// Prefix stands before the name of each namespace: with "shop-" the namespace web is shop-web
+	// at sites. It ends with "-". A namespace whose name is longer than 63 characters with it is
+	// refused by the sites. Names of Services that cross namespaces, NAME.NAMESPACE.svc, have it
+	// too.
+	// +kubebuilder:validation:MinLength=2
 	// +kubebuilder:validation:MaxLength=32
-	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?-$')",message="a prefix
-	// has lower-case letters, digits and '-', and ends with '-', as in 'shop-'"
-	// +kubebuilder:validation:XValidation:rule="!self.startsWith('kube-') &&
-	// !self.startsWith('skerry-')",message="namespaces named kube-* and skerry-* are the cluster's own, and the
-	// agent's: choose another prefix"
+	// +kubebuilder:validation:XValidation:rule="self.matches('^[a-z0-9]([-a-z0-9]*[a-z0-9])?-$')",message="a prefix has lower-case letters, digits and '-', and ends with '-', as in 'shop-'"
+	// +kubebuilder:validation:XValidation:rule="!self.startsWith('kube-') && !self.startsWith('skerry-')",message="namespaces named kube-* and skerry-* are the cluster's own, and the agent's: choose another prefix"
 	Prefix string `json:"prefix"`
 }
 
