@@ -100,7 +100,7 @@ func (m *Annotations) guard(ctx context.Context, a admission.Attributes, obj, ol
 		case has == had && is == was:
 		case !has && name == v1alpha1.AnnotationDependents && ofNamespace(a) && !whole(ctx):
 			// A user ends what lives on there.
-		case !has && name == v1alpha1.AnnotationOpenUntil && !whole(ctx):
+		case !has && name == v1alpha1.AnnotationOpenUntil && mayBeDoor(a) && !whole(ctx):
 			// A user closes what stays open there.
 		case !has:
 			// Whoever writes an object or a patch from a file that lacks the annotation does not mean
@@ -129,6 +129,12 @@ func instead(a admission.Attributes, name string) string {
 			"workload would delete it", taken[0], taken[1], taken[2])
 	}
 	return "a copy of what a target has reported is made without it"
+}
+
+// mayBeDoor reports whether callers may come in by an object.
+func mayBeDoor(a admission.Attributes) bool {
+	kind := a.GetResource().GroupResource()
+	return placement.GoesAlong(kind.Group, kind.Resource)
 }
 
 func ofNamespace(a admission.Attributes) bool {
