@@ -36,9 +36,8 @@ func isDoor(o *Object) bool {
 	return answersElsewhere(o)
 }
 
-// KeepOpen takes over where an object is now: it stays a door where it was. It returns for how long it does at the
-// most, 0 where it does not. The lock must be held.
-func KeepOpen(c *Catalog, o *Object, next *Set) (longest time.Duration) {
+// KeepOpen takes over where an object is now: it stays a door where it was. The lock must be held.
+func KeepOpen(c *Catalog, o *Object, next *Set) {
 	for _, name := range next.List() {
 		delete(c.Doors[o], name)
 	}
@@ -47,14 +46,25 @@ func KeepOpen(c *Catalog, o *Object, next *Set) (longest time.Duration) {
 		for _, name := range lost.List() {
 			if t := c.Targets[name]; t != nil && staysOpen(t) {
 				open(c, o, name, door{until: time.Now().Add(keep).Truncate(time.Second)})
-				longest = keep
 			}
 		}
 	}
 	if len(c.Doors[o]) == 0 {
 		delete(c.Doors, o)
 	}
-	return longest
+}
+
+// CloseNext has an object noted anew when the next of its doors closes. The lock must be held.
+func CloseNext(c *Catalog, o *Object) {
+	var next time.Time
+	for _, d := range c.Doors[o] {
+		if d.until.After(time.Now()) && (next.IsZero() || d.until.Before(next)) {
+			next = d.until
+		}
+	}
+	if !next.IsZero() {
+		c.Notes.AddAfter(o.Key(), time.Until(next)+time.Second)
+	}
 }
 
 func open(c *Catalog, o *Object, target string, d door) {
@@ -133,9 +143,9 @@ func OpenUntil(c *Catalog, o *Object) (text string, news bool) {
 	return text, text != c.DoorsNoted[o]
 }
 
-// ReadDoors takes over what the annotation of an object says: a door that it does not name any more is closed. It
-// returns for how long the others stay open at the most. The lock must be held.
-func ReadDoors(c *Catalog, o *Object, text string) (longest time.Duration) {
+// ReadDoors takes over what the annotation of an object says: a door that it does not name any more is closed. The lock
+// must be held.
+func ReadDoors(c *Catalog, o *Object, text string) {
 	at := map[string]time.Time{}
 	if text != "" && json.Unmarshal([]byte(text), &at) != nil {
 		at = nil
@@ -152,12 +162,10 @@ func ReadDoors(c *Catalog, o *Object, text string) (longest time.Duration) {
 	}
 	for name, until := range at {
 		open(c, o, name, door{until, true})
-		longest = max(longest, time.Until(until))
 	}
 	if len(c.Doors[o]) == 0 {
 		delete(c.Doors, o)
 	}
-	return longest
 }
 
 // ForgetDoors is for an object that is gone. The lock must be held.

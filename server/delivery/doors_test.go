@@ -164,6 +164,45 @@ func TestDoorsAreClosed(t *testing.T) {
 	}
 }
 
+// Each door closes in its own time, whatever opens meanwhile.
+func TestDoorsCloseInTheirOwnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.target("c", nil)
+		c.reachingSpace("")
+		c.namespace("app", m{v1alpha1.LabelTarget: "a"})
+		web := c.web("")
+		service, ingress, cert := c.doors()
+		c.eventually("they are at a", func() bool { return c.has("a", web) && c.has("a", ingress) })
+		move := func(from, to string) {
+			c.label(nsKey("app"), m{v1alpha1.LabelTarget: to})
+			c.eventually("it moves to "+to, func() bool {
+				for _, k := range []store.Key{web, service, ingress, cert} {
+					c.reportIfHas(to, k)
+				}
+				return c.has(to, web) && !c.has(from, web)
+			})
+		}
+		move("a", "b")
+		time.Sleep(30 * time.Minute)
+		move("b", "c")
+		open := func(a, b bool) func() bool {
+			return func() bool {
+				return c.has("a", service) == a && c.has("a", ingress) == a && c.has("b", service) == b &&
+					c.has("b", ingress) == b
+			}
+		}
+		c.eventually("both are open", open(true, true))
+		time.Sleep(31 * time.Minute)
+		c.eventually("the first is closed", open(false, true))
+		time.Sleep(30 * time.Minute)
+		c.eventually("the second is closed", open(false, false))
+		if c.doorsOf(service)+c.doorsOf(ingress) != "" {
+			t.Error("the annotations are left")
+		}
+	})
+}
+
 // What reaches no space, and what leaves for no other target, is no door that stays.
 func TestNoDoorsStay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

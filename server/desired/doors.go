@@ -1,18 +1,9 @@
 package desired
 
 import (
-	"time"
-
 	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/store"
 )
-
-// closesAfter has an object looked at when the last of its doors has closed, 0 for none.
-func closesAfter(d *State, o *catalog.Object, longest time.Duration) {
-	if longest > 0 {
-		d.catalog.Notes.AddAfter(o.Key(), longest+time.Second)
-	}
-}
 
 // followDoors settles what stays a door, after targets or a space changed; nil is every space.
 func followDoors(s *step, of *catalog.Space) {
@@ -27,7 +18,8 @@ func followDoors(s *step, of *catalog.Space) {
 	}
 }
 
-// CloseDoors takes an object away from where it does not stay a door any more.
+// CloseDoors takes an object away from where it does not stay a door any more, and sees to it that it is done again for
+// the next one.
 func (d *State) CloseDoors(k store.Key) {
 	d.catalog.Lock()
 	defer d.catalog.Unlock()
@@ -38,4 +30,5 @@ func (d *State) CloseDoors(k store.Key) {
 	s := d.begin(0)
 	s.settle(o, false)
 	s.finish()
+	catalog.CloseNext(d.catalog, o)
 }

@@ -194,7 +194,8 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	o.Ends, o.Paused, o.OneJob = r.ends, r.paused, r.oneJob
 	o.Reach = r.reach
 	reach(s, o, o.Reaching())
-	closesAfter(d, o, catalog.ReadDoors(d.catalog, o, r.openUntil))
+	catalog.ReadDoors(d.catalog, o, r.openUntil)
+	catalog.CloseNext(d.catalog, o)
 	o.ReadOnce(w.Key, w.Object)
 	ended := r.finished && !o.Finished
 	if o.Finished = r.finished; o.Finished {

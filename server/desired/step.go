@@ -84,7 +84,7 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 	}
 	s.d.charge(o, next)
 	if next != o.On {
-		closesAfter(s.d, o, catalog.KeepOpen(s.d.catalog, o, next))
+		catalog.KeepOpen(s.d.catalog, o, next)
 	}
 	doors, opens := catalog.Doors(s.d.catalog, o, next)
 	named := s.d.catalog.Sets.Union(s.d.catalog.NamedAt(o, next), doors)
