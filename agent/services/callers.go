@@ -179,13 +179,12 @@ func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (from, re
 // own. From is what other sites are told of that.
 func (s *Services) whose(ctx context.Context, of callee, at netip.Addr) (is who, from string, err error) {
 	found := map[string][]resident{}
-	_, err = s.client.List(ctx, target.Listing{Resource: pods, FieldSelector: "status.podIP=" + at.String()},
-		func(o *target.Object) error {
-			if is := residentOf(o); is.address != "" {
-				found[o.Metadata.Namespace] = append(found[o.Metadata.Namespace], is)
-			}
-			return nil
-		})
+	_, err = s.client.List(ctx, podsAt(at), func(o *target.Object) error {
+		if is := residentOf(o); is.address != "" {
+			found[o.Metadata.Namespace] = append(found[o.Metadata.Namespace], is)
+		}
+		return nil
+	})
 	if err != nil {
 		return unasked, "", err
 	}

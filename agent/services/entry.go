@@ -57,8 +57,10 @@ type door struct {
 
 // spec is what is read of a Service.
 type spec struct {
-	ClusterIP  string
-	IPFamilies []string
+	Type        string
+	ClusterIP   string
+	IPFamilies  []string
+	ExternalIPs []string
 	// ExternalTrafficPolicy is Local where callers from outside get Pods of the node that they come to.
 	ExternalTrafficPolicy string
 	Selector              map[string]string
@@ -139,7 +141,7 @@ func (s *Services) settleOne(ctx context.Context, n name) error {
 	if err != nil {
 		return err
 	}
-	if outsidersOf(o) != none && s.nodes.now() == nil {
+	if is.outsiders(o) != none && s.nodes.now() == nil {
 		if err := s.nodes.look(ctx, s.client); err != nil {
 			return err
 		}

@@ -109,13 +109,17 @@ func (n *nodes) nodeOf(ctx context.Context, c *target.Client, at netip.Addr) (na
 	if all := n.now(); all != nil && all.nodes[at] != "" {
 		return all.nodes[at], nil
 	}
-	_, err = c.List(ctx, target.Listing{Resource: pods, FieldSelector: "status.podIP=" + at.String()},
-		func(o *target.Object) error {
-			var spec struct{ NodeName string }
-			if addressOf(o) != "" && json.Unmarshal(o.Spec, &spec) == nil {
-				name = spec.NodeName
-			}
-			return nil
-		})
+	_, err = c.List(ctx, podsAt(at), func(o *target.Object) error {
+		var spec struct{ NodeName string }
+		if addressOf(o) != "" && json.Unmarshal(o.Spec, &spec) == nil {
+			name = spec.NodeName
+		}
+		return nil
+	})
 	return name, err
+}
+
+// podsAt lists the Pods that have an address.
+func podsAt(at netip.Addr) target.Listing {
+	return target.Listing{Resource: pods, FieldSelector: "status.podIP=" + at.String()}
 }

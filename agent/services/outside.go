@@ -1,7 +1,6 @@
 package services
 
 import (
-	"encoding/json"
 	"net/netip"
 
 	"skerry.dev/skerry/agent/target"
@@ -22,15 +21,9 @@ const (
 	anybody
 )
 
-// outsidersOf are those of a Service of the target; nil has none.
-func outsidersOf(o *target.Object) outsiders {
-	var is struct {
-		Type        string
-		ExternalIPs []string
-	}
+// outsiders are those of a Service of the target.
+func (is *spec) outsiders(o *target.Object) outsiders {
 	switch {
-	case o == nil || json.Unmarshal(o.Spec, &is) != nil:
-		return none
 	case is.Type == "NodePort" || is.Type == "LoadBalancer" || len(is.ExternalIPs) > 0:
 		return anybody
 	case o.Metadata.Annotations[target.AnnotationEntered] == "true":
@@ -42,8 +35,13 @@ func outsidersOf(o *target.Object) outsiders {
 // outsidersAt are those of a Service that is known here.
 func outsidersAt(s *Services, of callee) outsiders {
 	s.mu.Lock()
-	defer s.mu.Unlock()
-	return outsidersOf(s.known[of.at])
+	o := s.known[of.at]
+	s.mu.Unlock()
+	is, err := specOf(o)
+	if o == nil || err != nil {
+		return none
+	}
+	return is.outsiders(o)
 }
 
 // outsider reports whether a caller may call a Service without being a Pod of its space, as far as that is known here,

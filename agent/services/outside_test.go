@@ -10,12 +10,14 @@ import (
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
-// publicSite is a site whose Service lets others in than Pods of its space: by its type, or since callers are sent to it.
+// publicSite is a site whose Service lets others in than Pods of its space: by its type, or since callers are sent
+// to it.
 func publicSite(t *testing.T, kind string, entered bool) *site {
 	api := newAPI(t)
 	api.Put("v1", "Namespace", "", "ingress", m{"metadata": m{"labels": m{"team": "net"}}})
 	api.Put("v1", "Node", "", "n", m{"spec": m{"podCIDR": "127.9.0.0/24"},
-		"status": m{"addresses": []any{m{"type": "InternalIP", "address": "127.0.0.3"}, m{"type": "Hostname", "address": "n"}}}})
+		"status": m{"addresses": []any{m{"type": "InternalIP", "address": "127.0.0.3"},
+			m{"type": "Hostname", "address": "n"}}}})
 	is := service(target.ReachSpace, port("http", 80, "TCP"))
 	is["spec"].(m)["type"] = kind
 	if entered {
@@ -47,6 +49,8 @@ func (p *parent) lastCaller(t *testing.T) (c exchange.Caller) {
 // Who comes by an Ingress is its controller, a Pod of the site or one in the network of its node. Who comes by a node
 // port is anybody. Both are told apart from Pods of the space, and neither is a Pod of another one.
 func TestCallersFromOutside(t *testing.T) {
+	controller := exchange.Caller{Namespace: "ingress", OfSite: true, Labels: map[string]string{"app": "nginx"},
+		NamespaceLabels: map[string]string{"team": "net"}}
 	for name, c := range map[string]struct {
 		kind    string
 		entered bool
@@ -54,9 +58,7 @@ func TestCallersFromOutside(t *testing.T) {
 		serves  bool
 		told    exchange.Caller
 	}{
-		"the controller of an Ingress": {"", true, "127.0.0.2", true,
-			exchange.Caller{Namespace: "ingress", OfSite: true, Labels: map[string]string{"app": "nginx"},
-				NamespaceLabels: map[string]string{"team": "net"}}},
+		"the controller of an Ingress":     {"", true, "127.0.0.2", true, controller},
 		"a controller in a node's network": {"", true, "127.0.0.3", true, exchange.Caller{}},
 		"a controller by a node's bridge":  {"", true, "127.9.0.1", true, exchange.Caller{}},
 		"anybody, by an Ingress":           {"", true, "127.0.0.9", false, exchange.Caller{}},
@@ -65,7 +67,7 @@ func TestCallersFromOutside(t *testing.T) {
 		"a node, by neither":               {"ClusterIP", false, "127.0.0.3", false, exchange.Caller{}},
 		"anybody, by a node port":          {"NodePort", false, "127.0.0.9", true, exchange.Caller{}},
 		"anybody, by a load balancer":      {"LoadBalancer", false, "127.0.0.9", true, exchange.Caller{}},
-		"a Pod of the site, by it":         {"LoadBalancer", false, "127.0.0.2", true, exchange.Caller{Namespace: "ingress", OfSite: true, Labels: map[string]string{"app": "nginx"}, NamespaceLabels: map[string]string{"team": "net"}}},
+		"a Pod of the site, by it":         {"LoadBalancer", false, "127.0.0.2", true, controller},
 		"another space, by a node port":    {"NodePort", false, "127.0.0.4", false, exchange.Caller{}},
 		"a Pod that nobody knows":          {"NodePort", false, "127.9.0.7", false, exchange.Caller{}},
 	} {

@@ -4,11 +4,11 @@ import (
 	"context"
 	"fmt"
 	"hash/fnv"
-	"strings"
 	"sync"
 	"time"
 
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store/clip"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
@@ -73,14 +73,12 @@ func (s *Services) tell(e *entry, err error) {
 	s.Log.Info(what, "space", e.of.key.Space, "namespace", e.of.key.Namespace, "service", e.of.key.Name, "err", err)
 	ctx, cancel := context.WithTimeout(e.ctx, tellTime)
 	defer cancel()
-	why := err.Error()
-	why = strings.ToValidUTF8(why[:min(len(why), mostTold)], "")
 	event := target.Recorded{
 		About: target.Involved{APIVersion: "v1", Kind: "Service", Namespace: e.of.at.namespace, Name: e.of.at.service,
 			UID: e.of.uid},
 		Name: eventName(e.of, says, first), Type: "Warning", Reason: says,
-		Message: "pods of this site that call it are reset: " + why, First: first, Last: now, Count: count,
-		Component: component,
+		Message: "pods of this site that call it are reset: " + clip.Text(err.Error(), mostTold), First: first, Last: now,
+		Count: count, Component: component,
 	}
 	if err := s.client.RecordEvent(ctx, event); err != nil {
 		s.Log.Debug("cannot write an Event about a Service", "service", e.of.key.Name, "err", err)

@@ -15,8 +15,8 @@ func TestPoliciesRefuse(t *testing.T) {
 	other := &peer{namespace: "web", namespaceLabels: map[string]string{"kubernetes.io/metadata.name": "web"},
 		labels: map[string]string{"app": "api"}, address: netip.MustParseAddr("10.42.1.5")}
 	outside := &peer{address: netip.MustParseAddr("203.0.113.7")}
-	ofSite := &peer{namespace: "shop", elsewhere: true, namespaceLabels: map[string]string{"kubernetes.io/metadata.name": "shop"},
-		labels: map[string]string{"app": "api"}, address: netip.MustParseAddr("10.42.0.9")}
+	ofSite := &peer{namespace: "shop", elsewhere: true,
+		namespaceLabels: map[string]string{"kubernetes.io/metadata.name": "shop"}, labels: map[string]string{"app": "api"}, address: netip.MustParseAddr("10.42.0.9")}
 	from := func(peers string) string { return `{"podSelector":{},"ingress":[{"from":[` + peers + `]}]}` }
 	ports := func(ports string) string { return `{"podSelector":{},"ingress":[{"ports":[` + ports + `]}]}` }
 	for name, c := range map[string]struct {

@@ -42,8 +42,8 @@ func KeepOpen(c *Catalog, o *Object, next *Set) {
 		delete(c.Doors[o], name)
 	}
 	keep := o.Namespace.Space.KeepEntry
-	if lost := c.Sets.Minus(o.On, next); lost != nil && keep > 0 && isDoor(o) && (next != nil || replaced(c, o)) {
-		for _, name := range lost.List() {
+	if o.On != nil && keep > 0 && isDoor(o) && (next != nil || replaced(c, o)) {
+		for _, name := range c.Sets.Minus(o.On, next).List() {
 			if t := c.Targets[name]; t != nil && staysOpen(t) {
 				open(c, o, name, door{until: time.Now().Add(keep).Truncate(time.Second)})
 			}
@@ -122,30 +122,26 @@ func doorsOf(o *Object) *Set {
 	return o.Ties.Doors
 }
 
-// openUntil is what the annotation of an object should say of its doors. The lock must be held.
-func openUntil(c *Catalog, o *Object) string {
-	until, at := map[string]string{}, doorsAt(c, o, o.On)
-	for name, d := range c.Doors[o] {
-		if at.Has(name) {
-			until[name] = d.until.UTC().Format(time.RFC3339)
-		}
-	}
-	if len(until) == 0 {
-		return ""
-	}
-	text, _ := json.Marshal(until) // names and times can be written
-	return string(text)
-}
-
-// OpenUntil is what the annotation should say, and whether that is news. The lock must be held.
+// OpenUntil is what the annotation of an object should say of its doors, and whether that is news. The lock must be
+// held.
 func OpenUntil(c *Catalog, o *Object) (text string, news bool) {
-	text = openUntil(c, o)
+	if at := doorsAt(c, o, o.On).List(); len(at) > 0 {
+		until := map[string]string{}
+		for _, name := range at {
+			until[name] = c.Doors[o][name].until.UTC().Format(time.RFC3339)
+		}
+		written, _ := json.Marshal(until) // names and times can be written
+		text = string(written)
+	}
 	return text, text != c.DoorsNoted[o]
 }
 
 // ReadDoors takes over what the annotation of an object says: a door that it does not name any more is closed. The lock
 // must be held.
 func ReadDoors(c *Catalog, o *Object, text string) {
+	if text == "" && c.DoorsNoted[o] == "" {
+		return // nearly all objects
+	}
 	at := map[string]time.Time{}
 	if text != "" && json.Unmarshal([]byte(text), &at) != nil {
 		at = nil

@@ -15,15 +15,15 @@ func enteredAt(c *Catalog, o *Object) (at *Set) {
 		return nil
 	}
 	for f := range o.Ties.Followers.all() {
-		at = c.Sets.Union(at, c.Sets.Union(f.On, doorsOf(f)))
+		at = c.Sets.Union(at, c.Feeds(f))
 	}
 	return at
 }
 
 // EntersTo are the Services that reach their space and that an object sends callers to. The lock must be held.
 func EntersTo(o *Object) (out []*Object) {
-	if o.Ties == nil || o.Ties.of == nil {
-		return nil
+	if o.Ties == nil || o.Ties.of == nil || o.Ties.of.Selector != nil {
+		return nil // what selects Pods sends nobody to a Service, and may have thousands of leaders
 	}
 	for l := range o.Ties.Leaders.all() {
 		if l.Reaches {

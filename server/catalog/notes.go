@@ -44,9 +44,12 @@ const noteDelay = time.Second
 
 // Note has the annotation of an object written when it is not right. The lock must be held.
 func (c *Catalog) Note(o *Object) {
+	if o == nil || !o.Present || o.Retired || o.Leaving {
+		return
+	}
+	_, opens := OpenUntil(c, o)
 	switch {
-	case o == nil || !o.Present || o.Retired || o.Leaving:
-	case o.Note.Record() == c.WantedNote(o) && !c.LivesOnChanged(o) && openUntil(c, o) == c.DoorsNoted[o]:
+	case o.Note.Record() == c.WantedNote(o) && !c.LivesOnChanged(o) && !opens:
 	case Derives(o):
 		c.Notes.AddAfter(o.Key(), noteDelay)
 	default:

@@ -30,7 +30,7 @@ func (a *answers) Word(t binding.TargetID, object int) binding.Word {
 	if !off && a.l.lacks(t, q) {
 		return binding.Available // it is not to be there
 	}
-	if off && !a.l.awaited(t, q) || a.l.staysFor(t, q) {
+	if off && !a.l.awaited(t, q) || a.l.neededAt(t, q) {
 		return binding.NoWord
 	}
 	demand, has := q.on(name)

@@ -290,7 +290,7 @@ func (d *Delivery) ask(l *look) {
 			if q.ends && begun && q.unsent == "" && !l.lacks(t, q) && l.mayRunAt(t) && !d.catalog.Discards(name) {
 				l.begun[t] = append(l.begun[t], q.key)
 			}
-			if reported && l.present[t] == "" && l.awaited(t, q) && !l.staysFor(t, q) {
+			if reported && l.present[t] == "" && l.awaited(t, q) && !l.neededAt(t, q) {
 				l.present[t] = q.text()
 			} else if !reported && l.unseen[t] == "" {
 				l.unseen[t] = q.text()

@@ -25,9 +25,9 @@ func (l *look) awaited(t binding.TargetID, q question) bool {
 	return q.last || !slices.Contains(l.handsOver, t)
 }
 
-// staysFor reports whether an object stays on a target that was left, for the sake of others there. It is not waited
+// neededAt reports whether an object stays on a target that was left, for the sake of others there. It is not waited
 // for. A claim is: its volume may be what comes along.
-func (l *look) staysFor(t binding.TargetID, q question) bool {
+func (l *look) neededAt(t binding.TargetID, q question) bool {
 	_, off := l.confirms[t]
 	return off && !q.claim && q.feeds.Has(l.names[t])
 }

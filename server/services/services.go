@@ -33,6 +33,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/clip"
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/upward"
 )
@@ -155,11 +156,8 @@ func (s *Services) connect(
 	case slices.ContainsFunc(failed, says(exchange.Denied)):
 		code, reason = http.StatusForbidden, exchange.Denied
 	}
-	if len(why) > mostWords {
-		why = strings.ToValidUTF8(why[:mostWords], "") + "..."
-	}
 	return nil, &exchange.Fault{Code: code, Reason: reason, After: 1,
-		Message: fmt.Sprintf("Service %s of space %s answers nowhere: %s", called(call), space, why)}
+		Message: fmt.Sprintf("Service %s of space %s answers nowhere: %s", called(call), space, clip.Dotted(why, mostWords))}
 }
 
 // called names what is called, for people.

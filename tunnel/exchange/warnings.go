@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"skerry.dev/skerry/store/clip"
 )
 
 // headerWarning is the header of an answer that says what its body lacks, in words for people. It
@@ -76,7 +78,7 @@ func plain(text string) string {
 	}, text)
 	if len(text) > maxWarning {
 		const dots = "..."
-		text = strings.ToValidUTF8(text[:maxWarning-len(dots)], "") + dots
+		text = clip.Text(text, maxWarning-len(dots)) + dots
 	}
 	return text
 }
