@@ -170,12 +170,13 @@ func ForgetDoors(c *Catalog, o *Object) {
 	delete(c.DoorsNoted, o)
 }
 
-// RenameDoors has doors follow the new name of a target. The lock must be held.
+// RenameDoors has doors follow the new name of a target, which their annotations do not know yet. The lock must be
+// held.
 func RenameDoors(c *Catalog, from, to string) {
 	for _, all := range c.Doors {
 		if d, has := all[from]; has {
 			delete(all, from)
-			all[to] = d
+			all[to] = door{until: d.until}
 		}
 	}
 }

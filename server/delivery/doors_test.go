@@ -245,3 +245,30 @@ func TestWhatOthersNeedIsNotWaitedFor(t *testing.T) {
 		})
 	})
 }
+
+// A door stays open at a target that gets another name, whatever its user writes meanwhile.
+func TestADoorAtARenamedTarget(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.reachingSpace("")
+		c.namespace("app", m{v1alpha1.LabelTarget: "a"})
+		web := c.web("")
+		service, ingress, cert := c.doors()
+		c.eventually("they are at a", func() bool { return c.has("a", web) && c.has("a", ingress) })
+		c.label(nsKey("app"), m{v1alpha1.LabelTarget: "b"})
+		c.eventually("it moves", func() bool {
+			for _, k := range []store.Key{web, service, ingress, cert} {
+				c.reportIfHas("b", k)
+			}
+			return c.has("b", web) && !c.has("a", web) && c.doorsOf(service) != ""
+		})
+		c.renameTo("a", "z", 1)
+		c.change(service, m{"annotations": m{"mine": "yes"}})
+		c.put(rootKey("synctargets", "a"), nil)
+		c.eventually("it is open by the new name", func() bool {
+			to, _, has := c.d.Serving("z", service, c.uidOf(service))
+			return has && slices.Equal(to, []string{"b"}) && c.has("z", service) && c.has("z", ingress) &&
+				strings.HasPrefix(c.doorsOf(service), `{"z":"`)
+		})
+	})
+}

@@ -179,7 +179,8 @@ func (s *step) syncTarget(w store.Write) {
 	if fresh || renamed || before.Removing != t.Removing || !maps.Equal(before.Labels, t.Labels) {
 		s.followAllLivesOn()
 	}
-	if before.Removing != t.Removing || before.Drained() != t.Drained() || !maps.Equal(before.Labels, t.Labels) {
+	if renamed || before.Removing != t.Removing || before.Drained() != t.Drained() ||
+		!maps.Equal(before.Labels, t.Labels) {
 		followDoors(s, nil)
 	}
 	switch {
