@@ -35,7 +35,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	s.starting.on("the kube API to serve root")
 	rotations := newKeyRotation(s)
 	serving, deciding := append(s.api.Counters(), s.defaults), []storage.ChangeHandler{s.delivery, s.summary,
-		s.progress, s.collect, s.upsync, s.sessions, s.gc, s.tokens, s.policies, rotations}
+		s.progress, s.collect, s.upsync, s.sessions, s.gc, s.tokens, s.policies, s.sets, rotations}
 	start("port", s.port.Run)
 	if s.replicas != nil {
 		start("replicas", s.replicas.Run)
@@ -86,6 +86,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		start("garbage collector", s.gc.Run)
 		start("token secrets", s.tokens.Run)
 		start("policies of root", s.policies.Run)
+		start("sets of spaces", s.sets.Run)
 		start("encryption", rotations.Run)
 		start("sessions", s.sessions.Run)
 		if s.backups != nil {

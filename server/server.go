@@ -141,6 +141,7 @@ type Server struct {
 	defaults   *namespacedefaults.Controller
 	tokens     *accounttokens.Controller
 	policies   *policies.Controller
+	sets       *sets
 	sessions   *sessions.Server
 	sites      *streams.Streams
 	gateway    *gateway.Gateway
@@ -270,12 +271,10 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		API: writer, Reports: s.reports, Delivery: s.delivery, References: s.delivery, Outages: s.outages,
 		Log: s.cfg.Log.With("part", "summary"),
 	})
-	s.progress = progress.New(progress.Config{
-		API: writer, Reports: s.reports, Placements: s.delivery, Outages: s.outages, Log: s.cfg.Log.With("part", "progress"),
-	})
-	s.collect = collect.New(collect.Config{
-		API: writer, Reports: s.reports, Delivery: s.delivery, Outages: s.outages, Log: s.cfg.Log.With("part", "collect"),
-	})
+	s.progress = progress.New(progress.Config{API: writer, Reports: s.reports, Placements: s.delivery, Outages: s.outages,
+		Log: s.cfg.Log.With("part", "progress")})
+	s.collect = collect.New(collect.Config{API: writer, Reports: s.reports, Delivery: s.delivery, Outages: s.outages,
+		Log: s.cfg.Log.With("part", "collect")})
 	s.upsync = upsync.New(upsync.Config{
 		API: writer, Reports: s.reports, Delivery: s.delivery, Room: func(k store.Key) error { return s.api.Room(k) },
 		Event: s.summary.Event, Log: s.cfg.Log.With("part", "upsync"),
@@ -285,11 +284,10 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		return s.api.Loopback(space)
 	}), Has: set.Has, Bundle: s.keys.Bundle, Log: s.cfg.Log.With("part", "namespacedefaults"),
 		Namespaces: func(ctx context.Context, space string) ([]string, error) { return s.api.Namespaces(ctx, space) }})
-	s.tokens = accounttokens.New(accounttokens.Config{
-		API: writer, Issuer: secretTokens{func() *apiserver.Server { return s.api }}, Bundle: s.keys.Bundle,
-		Log: s.cfg.Log.With("part", "accounttokens"),
-	})
+	s.tokens = accounttokens.New(accounttokens.Config{API: writer, Bundle: s.keys.Bundle,
+		Issuer: secretTokens{func() *apiserver.Server { return s.api }}, Log: s.cfg.Log.With("part", "accounttokens")})
 	s.policies = policies.New(policies.Config{API: writer, Log: s.cfg.Log.With("part", "policies")})
+	s.sets = newSets(writer, s.cfg.Log)
 	s.sessions = sessions.New(sessions.Config{
 		API:         func() *rest.Config { return s.asLeader(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
@@ -333,7 +331,8 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		return err
 	}
 	s.services = services.New(services.Config{Serving: s.delivery.Serving, Moves: delivery.MovesOf(s.delivery),
-		Sites: s.sites, RTT: s.sessions.RTT, Parent: s.cfg.Parent, Log: s.cfg.Log.With("part", "services")})
+		Sites: s.sites, Imports: s.sets.imports, RTT: s.sessions.RTT, Parent: s.cfg.Parent,
+		Log: s.cfg.Log.With("part", "services")})
 	s.gateway = gateway.New(gateway.Config{API: s.api, Runs: s.delivery.RunsAs, Parent: s.cfg.Parent,
 		Services: s.services, Log: s.cfg.Log.With("part", "gateway")})
 	s.spaces = space.New(space.Config{Set: set, Loopback: s.asLeader, Open: s.api.Loopback, Lead: s.lead.Won(),

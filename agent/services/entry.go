@@ -25,6 +25,7 @@ type entry struct {
 	fronts map[string]front // of a headless Service, by host
 	kept   target.RemoteSlice
 	when   time.Time // when that was written
+	named  imported
 	ending context.CancelFunc
 	ctx    context.Context
 	open   sync.WaitGroup
@@ -163,16 +164,14 @@ func (s *Services) settleOne(ctx context.Context, n name) error {
 	if err != nil {
 		return err
 	}
-	if slice.Equal(&e.kept) && time.Since(e.when) < keepEvery {
-		l.see(active, ready)
-		return nil
+	if !slice.Equal(&e.kept) || time.Since(e.when) >= keepEvery {
+		if err := s.client.KeepRemoteSlice(ctx, slice); err != nil {
+			return err
+		}
+		e.kept, e.when = slice, time.Now()
 	}
-	if err := s.client.KeepRemoteSlice(ctx, slice); err != nil {
-		return err
-	}
-	e.kept, e.when = slice, time.Now()
 	l.see(active, ready)
-	return nil
+	return s.nameImport(ctx, e, o, &is)
 }
 
 // specOf reads the spec of a Service. A nil one has none.

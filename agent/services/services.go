@@ -70,6 +70,8 @@ type Services struct {
 	ports *ports
 	at    netip.Addr
 	stale bool // there may be fronts that stand for nothing
+	// importless is when the cluster last did not know ServiceImports.
+	importless time.Time
 }
 
 // name is that of a Service at the target.

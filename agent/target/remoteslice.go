@@ -83,10 +83,15 @@ func agentSlice(namespace, name, service string, at netip.Addr) map[string]any {
 // ownedSlice is an agentSlice that goes with its Service, which has a UID.
 func ownedSlice(namespace, name, service, uid string, at netip.Addr) map[string]any {
 	o := agentSlice(namespace, name, service, at)
+	own(o, service, uid)
+	return o
+}
+
+// own has an object go with a Service, which has a UID.
+func own(o map[string]any, service, uid string) {
 	o["metadata"].(map[string]any)["ownerReferences"] = []any{map[string]any{
 		"apiVersion": "v1", "kind": "Service", "name": service, "uid": uid,
 	}}
-	return o
 }
 
 // readyAt is one endpoint, which is ready or not.

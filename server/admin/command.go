@@ -65,7 +65,7 @@ func SpaceCommand() *cli.Command {
 		}
 		return CreateSpace(c.Context, CreateSpaceOptions{Kubeconfig: c.String("kubeconfig"), Name: name,
 			Count: c.Int("default-targets"), NamespacePrefix: c.String("namespace-prefix"), Reach: c.String("reach"),
-			Wait: c.Duration("wait"), DryRun: c.Bool("dry-run"), Output: c.String("output"), Out: c.App.Writer})
+			ClusterSet: c.String("cluster-set"), Wait: c.Duration("wait"), DryRun: c.Bool("dry-run"), Output: c.String("output"), Out: c.App.Writer})
 	}
 	return &cli.Command{Name: "space", Usage: "create, list, use, move and delete spaces", Subcommands: []*cli.Command{
 		{
@@ -87,6 +87,10 @@ func SpaceCommand() *cli.Command {
 				&cli.StringFlag{
 					Name:  "reach",
 					Usage: "where names of its Services answer: Target, where the Service is; Space, wherever the space runs Pods",
+				},
+				&cli.StringFlag{
+					Name:  "cluster-set",
+					Usage: "the set of spaces whose exported Services (ServiceExport) it imports, and that import its own",
 				},
 				WaitFlag(30*time.Second, "how long to wait until it is ready"),
 				&cli.BoolFlag{Name: "dry-run", Usage: "ask the center, change nothing"},

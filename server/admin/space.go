@@ -34,6 +34,8 @@ type CreateSpaceOptions struct {
 	NamespacePrefix string
 	// Reach is where the names of its Services answer, a v1alpha1.Reach; empty leaves it out.
 	Reach string
+	// ClusterSet is the set of spaces that it joins; empty joins none.
+	ClusterSet string
 	// Wait is how long to wait until the space answers.
 	Wait   time.Duration
 	DryRun bool
@@ -61,6 +63,9 @@ func CreateSpace(ctx context.Context, o CreateSpaceOptions) error {
 	spec := map[string]any{}
 	if o.Reach != "" {
 		spec["services"] = map[string]any{"reach": o.Reach}
+	}
+	if o.ClusterSet != "" {
+		spec["clusterSet"] = o.ClusterSet
 	}
 	if o.Count > 0 {
 		spec["defaultTargets"] = map[string]any{"count": int64(o.Count)}

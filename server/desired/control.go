@@ -60,6 +60,9 @@ func (s *step) spaceObject(w store.Write) {
 	if o.Spec.Services != nil {
 		word = placement.ReachWord(string(o.Spec.Services.Reach))
 	}
+	if word == placement.ReachUnsaid && o.Spec.ClusterSet != "" {
+		word = placement.ReachSpace // what other spaces are led to, its own sites are
+	}
 	spaceReach(s, sp, word)
 	keeps := sp.KeepEntry
 	if sp.KeepEntry = catalog.KeepEntry; o.Spec.Services != nil && o.Spec.Services.KeepEntry != nil {

@@ -44,6 +44,9 @@ type Config struct {
 	// it has at the parent, empty where it does not come from there. It is false where the one that asks has neither
 	// the Service nor its name. No name asks for the parent.
 	Serving func(target string, k store.Key, uid string) (at []string, above string, has bool)
+	// Imports returns what a Service stands for that serves an import: the name of that, and the Services of other spaces,
+	// or of its own, that it leads to. It is false for every other Service.
+	Imports func(k store.Key) (service string, all []Offer, is bool)
 	// Moves reports whether what answers for a Service is on its way to another target.
 	Moves func(k store.Key) bool
 	// Sites reaches the targets.
@@ -53,6 +56,12 @@ type Config struct {
 	// Parent opens streams to the parent of a relay; nil where there is none.
 	Parent upward.Opener
 	Log    *slog.Logger
+}
+
+// Offer is a Service that an import leads to, of a UID.
+type Offer struct {
+	Key store.Key
+	UID string
 }
 
 // Services answers calls of sites. Its methods may be called concurrently.
@@ -120,12 +129,9 @@ func (s *Services) connect(
 	if !has {
 		return nil, unknown(target, space, call)
 	}
-	moving := s.moves.is(k) // now: the move may be over when nobody has answered
-	s.order(targets)
-	var ways []way
-	for _, at := range targets {
-		ways = append(ways, func(ctx context.Context) (*http.Response, error) { return s.at(ctx, at, space, call) })
-	}
+	named, answers := s.answersFor(targets, k, call)
+	moving := s.moving(answers) // now: the move may be over when nobody has answered
+	ways := s.ways(target, answers)
 	if target != "" && above != "" && s.up != nil {
 		ways = append(ways, func(ctx context.Context) (*http.Response, error) {
 			asked := call
@@ -151,13 +157,13 @@ func (s *Services) connect(
 		return func(f *exchange.Fault) bool { return f.Reason == reason }
 	}
 	switch {
-	case moving || s.moves.is(k) || slices.ContainsFunc(failed, says(exchange.Moving)):
+	case moving || s.moving(answers) || slices.ContainsFunc(failed, says(exchange.Moving)):
 		reason, why = exchange.Moving, "what answers for it is on its way to another site; "+why
 	case slices.ContainsFunc(failed, says(exchange.Denied)):
 		code, reason = http.StatusForbidden, exchange.Denied
 	}
 	return nil, &exchange.Fault{Code: code, Reason: reason, After: 1,
-		Message: fmt.Sprintf("Service %s of space %s answers nowhere: %s", called(call), space, clip.Dotted(why, mostWords))}
+		Message: fmt.Sprintf("Service %s of space %s answers nowhere: %s", called(named), space, clip.Dotted(why, mostWords))}
 }
 
 // called names what is called, for people.

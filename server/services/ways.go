@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"skerry.dev/skerry/tunnel/exchange"
@@ -137,13 +136,7 @@ func (s *Services) above(
 		Body: exchange.OnClose(conn, done)}, nil
 }
 
-// order puts the nearest targets first, and last those of which nobody knows how far they are.
-func (s *Services) order(targets []string) {
-	slices.SortStableFunc(targets, func(a, b string) int {
-		return int(s.far(a) - s.far(b))
-	})
-}
-
+// far is how far away a target is, or an hour while nobody knows.
 func (s *Services) far(target string) time.Duration {
 	if rtt, known := s.RTT(target); known {
 		return rtt

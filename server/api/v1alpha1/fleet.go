@@ -9,4 +9,12 @@ const (
 	// ClusterProfiles are the sites, PlacementDecisions where things are.
 	ClusterProfiles    = "clusterprofiles"
 	PlacementDecisions = "placementdecisions"
+
+	// ServiceExports and ServiceImports are those of SIG Multicluster's services API, in ServicesVersion. The spaces of
+	// a set have their definitions.
+	ServicesVersion = "v1beta1"
+	ServiceExports  = "serviceexports"
+	ServiceImports  = "serviceimports"
+	// LabelImported stands on what serves a ServiceImport: its name.
+	LabelImported = "multicluster.kubernetes.io/service-name"
 )

@@ -61,6 +61,13 @@ type SpaceSpec struct {
 	// Services says where the names of the space's Services answer.
 	// +optional
 	Services *SpaceServices `json:"services,omitempty"`
+	// ClusterSet joins the space with all others that name the same set: what one of them exports
+	// (ServiceExport of multicluster.x-k8s.io), each has as a ServiceImport where it has the Namespace.
+	// Services of a member reach their space unless services.reach says Target. Empty joins none.
+	// +kubebuilder:validation:MaxLength=63
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +optional
+	ClusterSet string `json:"clusterSet,omitempty"`
 	// DeletionPolicy says what becomes of the space's objects when the Space is deleted. Retain
 	// refuses to delete a space that still holds objects of its users; Delete removes them, and
 	// with them what runs on the targets. Delete waits for no finalizer: what a controller would have

@@ -40,6 +40,9 @@ func NewBootstrap() (*Bootstrap, error) {
 	b.grant("view", "skerry.dev", "upsyncs", readVerbs)
 	b.grant("view", v1alpha1.FleetGroup, v1alpha1.ClusterProfiles, readVerbs)
 	b.grant("view", v1alpha1.FleetGroup, v1alpha1.PlacementDecisions, readVerbs)
+	b.grant("view", v1alpha1.FleetGroup, v1alpha1.ServiceExports, readVerbs)
+	b.grant("edit", v1alpha1.FleetGroup, v1alpha1.ServiceExports, writeVerbs)
+	b.grant("view", v1alpha1.FleetGroup, v1alpha1.ServiceImports, readVerbs)
 	basic := b.Roles["system:basic-user"]
 	basic.Rules = append(basic.Rules, rbacv1.PolicyRule{
 		APIGroups: []string{"skerry.dev"}, Resources: []string{"placementreviews"}, Verbs: []string{"create"}})

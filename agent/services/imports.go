@@ -1,0 +1,46 @@
+package services
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"skerry.dev/skerry/agent/target"
+)
+
+// A Service that serves an import of its space has a name in the zone of cluster sets, too: the cluster's DNS finds its
+// address in a ServiceImport, where the cluster knows that kind.
+
+// imported is the ServiceImport that was written of a Service.
+type imported struct {
+	is   target.Import
+	when time.Time
+}
+
+// nameImport has the cluster's DNS know a Service by the name of the import that it serves, if it serves one.
+func (s *Services) nameImport(ctx context.Context, e *entry, o *target.Object, is *spec) error {
+	of := o.Metadata.Labels[target.LabelImported]
+	if of == "" || is.ClusterIP == headless || time.Since(s.importless) < lookEvery {
+		return nil
+	}
+	want := target.Import{Namespace: e.of.at.namespace, Name: of, Service: e.of.at.service, UID: e.of.uid,
+		Addresses: []string{is.ClusterIP}}
+	for port, name := range is.tcp() {
+		want.Ports = append(want.Ports, target.ImportedPort{Name: name, Port: port})
+	}
+	slices.SortFunc(want.Ports, func(a, b target.ImportedPort) int { return cmp.Compare(a.Port, b.Port) })
+	if want.Equal(&e.named.is) && time.Since(e.named.when) < keepEvery {
+		return nil
+	}
+	known, err := s.client.KeepImport(ctx, want)
+	switch {
+	case err != nil:
+		return err
+	case !known:
+		s.importless = time.Now()
+	default:
+		e.named = imported{want, time.Now()}
+	}
+	return nil
+}
