@@ -142,7 +142,7 @@ func letsIn(s *Services, of callee, at netip.Addr) (from string, is bool) {
 	return outsider(s, of, at)
 }
 
-// meet finds out whether a caller that is not known is a Pod of the space whose Service is called, or of the site where
+// meet finds out whether a caller that is not known is a Pod of a space that may call the Service, or of the site where
 // the Service lets those in, and what other sites are told of it, or says why it is refused.
 func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (from, refused string) {
 	done, refused := s.looks.begin(of.key.Space, at)
@@ -158,7 +158,7 @@ func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (from, re
 		return "", refused
 	}
 	switch {
-	case is == ours, is == sites && outsidersAt(s, of) != none:
+	case is == ours, is == members, is == sites && outsidersAt(s, of) != none:
 		return from, ""
 	case is == nobodys:
 		refused = s.newcomers.wait(ctx, of.key.Space, func() (known bool) {
@@ -195,19 +195,23 @@ func (s *Services) whose(ctx context.Context, of callee, at netip.Addr) (is who,
 		if err != nil {
 			return unasked, "", err
 		}
-		from, whose := homeOf(live), ours
-		switch {
-		case from.own:
+		from := homeOf(live)
+		s.mu.Lock()
+		whose := s.callsLocked(of, from.owner)
+		s.mu.Unlock()
+		if from.own {
 			whose = sites
-		case !live.IsOf(of.key.Space, of.spaceUID):
-			return theirs, "", nil
 		}
-		if is != nobodys && is != whose {
-			return theirs, "", nil // of more than one
+		if whose == theirs || is != nobodys && is != whose {
+			return theirs, "", nil // or of more than one
 		}
 		is = whose
 		for _, pod := range all {
-			among.add(from, pod)
+			if is == members {
+				among.addForeign(pod)
+			} else {
+				among.add(from, pod)
+			}
 		}
 	}
 	return is, among.caller(), nil

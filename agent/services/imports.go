@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 	"time"
 
 	"skerry.dev/skerry/agent/target"
@@ -11,6 +12,29 @@ import (
 
 // A Service that serves an import of its space has a name in the zone of cluster sets, too: the cluster's DNS finds its
 // address in a ServiceImport, where the cluster knows that kind.
+
+// membersOf are the spaces whose Pods may call a Service besides those of its own: a site has a Namespace of one space
+// alone, and Pods of others that import the same.
+func membersOf(o *target.Object) map[owner]bool {
+	all := map[owner]bool{}
+	for text := range strings.SplitSeq(o.Metadata.Annotations[target.AnnotationMembers], ",") {
+		if space, uid, is := strings.Cut(text, "="); is && space != "" && uid != "" {
+			all[owner{space, uid}] = true
+		}
+	}
+	return all
+}
+
+// callsLocked says whether Pods of a space may call a Service: ours, members, or theirs, who may not. s.mu must be held.
+func (s *Services) callsLocked(of callee, from owner) who {
+	switch {
+	case from == owner{of.key.Space, of.spaceUID}:
+		return ours
+	case s.members[of.at][from]:
+		return members
+	}
+	return theirs
+}
 
 // imported is the ServiceImport that was written of a Service.
 type imported struct {

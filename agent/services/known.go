@@ -81,6 +81,12 @@ func (c *candidates) add(at home, is resident) {
 	}
 }
 
+// addForeign adds a Pod of another space, whose Service knows nothing of it but its address.
+func (c *candidates) addForeign(is resident) {
+	is.labels = nil
+	c.add(home{}, is)
+}
+
 // caller is what other sites are told of the one that calls, empty where it cannot be told which one that is.
 func (c *candidates) caller() string {
 	switch {
@@ -166,23 +172,28 @@ func (s *Services) podLocked(kind target.EventType, o *target.Object) {
 	s.newcomers.tell()
 }
 
-// knows reports whether an address is known to be that of Pods of a space alone, and what other sites are told of the
+// knows reports whether an address is known to be that of Pods alone whose space may call a Service, and what other sites are told of the
 // one that calls from it.
 func (s *Services) knows(of callee, at string) (caller string, known bool) {
 	among, known := s.among(of, at)
 	return among.caller(), known
 }
 
-// among are the Pods of a space that have an address. It is false where there is none, or one of another space.
+// among are the Pods that have an address. It is false where there is none, or one of a space that may not call a
+// Service.
 func (s *Services) among(of callee, at string) (all candidates, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for p := range s.pods[at] {
-		from := s.homes[p.namespace]
-		if from.owner != (owner{of.key.Space, of.spaceUID}) {
+		from, whose := s.homes[p.namespace], s.callsLocked(of, s.homes[p.namespace].owner)
+		switch whose {
+		case ours:
+			all.add(from, s.residents[p])
+		case members:
+			all.addForeign(s.residents[p])
+		default:
 			return candidates{}, false
 		}
-		all.add(from, s.residents[p])
 	}
 	return all, len(s.pods[at]) > 0
 }

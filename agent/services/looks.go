@@ -30,6 +30,7 @@ type who uint8
 const (
 	unasked who = iota
 	ours        // a Pod of the space has it
+	members     // a Pod of another space has it that may call the Service, too
 	theirs      // a Pod of another space has it, or Pods of more than one
 	sites       // a Pod of no space has it
 	nobodys     // no Pod is known to have it

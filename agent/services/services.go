@@ -56,6 +56,7 @@ type Services struct {
 
 	mu      sync.Mutex
 	known   map[name]*target.Object  // delivered Services
+	members map[name]map[owner]bool  // of those, the spaces besides their own whose Pods may call them
 	slices  map[name]map[string]bool // of each Service, those that the cluster makes: whether any endpoint is ready
 	dirty   map[name]struct{}
 	entries map[name]*entry
@@ -83,7 +84,7 @@ func New(c Config) *Services {
 		seats: seats{most: mostConnections, mostOfSpace: mostOfSpace},
 		held:  seats{most: mostHeld, mostOfSpace: mostHeldOfSpace}, looks: newLooks(), newcomers: newNewcomers(),
 		needed: make(chan struct{}), woken: make(chan struct{}, 1),
-		known: map[name]*target.Object{}, slices: map[name]map[string]bool{}, dirty: map[name]struct{}{},
+		known: map[name]*target.Object{}, members: map[name]map[owner]bool{}, slices: map[name]map[string]bool{}, dirty: map[name]struct{}{},
 		entries: map[name]*entry{}, leads: map[name]*lead{}, homes: map[string]home{}, pods: map[string]map[pod]struct{}{},
 		residents: map[pod]resident{}, stale: true}
 }

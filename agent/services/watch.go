@@ -88,6 +88,7 @@ func (s *Services) allServices(found []*target.Object) {
 		s.touchLocked(n)
 	}
 	clear(s.known)
+	clear(s.members)
 	for _, o := range found {
 		s.knowLocked(o)
 	}
@@ -98,6 +99,7 @@ func (s *Services) oneService(kind target.EventType, o *target.Object) {
 	defer s.mu.Unlock()
 	if kind == target.Deleted {
 		delete(s.known, nameOf(o))
+		delete(s.members, nameOf(o))
 		s.touchLocked(nameOf(o))
 		return
 	}
@@ -107,8 +109,11 @@ func (s *Services) oneService(kind target.EventType, o *target.Object) {
 // knowLocked takes over a Service. Others than those that reach their space are not kept. s.mu must be held.
 func (s *Services) knowLocked(o *target.Object) {
 	n := nameOf(o)
+	delete(s.members, n)
 	if reaches(o) {
-		s.known[n] = o
+		if s.known[n] = o; o.Metadata.Annotations[target.AnnotationMembers] != "" {
+			s.members[n] = membersOf(o)
+		}
 	} else if s.known[n] == nil && s.entries[n] == nil {
 		return
 	} else {

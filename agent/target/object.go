@@ -41,6 +41,9 @@ const (
 	AnnotationReach = "skerry.dev/reach"
 	// AnnotationHosts on such a Service are the host names of the Pods that it governs, as "db-{0..2},arbiter-{0..0}".
 	AnnotationHosts = "skerry.dev/hosts"
+	// AnnotationMembers on such a Service are the spaces whose Pods may call it besides those of its own, and their UIDs,
+	// as "desk=UID,shop=UID".
+	AnnotationMembers = "skerry.dev/members"
 	// AnnotationEntered on such a Service, as "true", says that an Ingress or a route sends callers to it.
 	AnnotationEntered = "skerry.dev/entered"
 	// LabelLedAway is a label that no Pod has. A Service whose callers are led to another site selects by it, too.

@@ -15,6 +15,7 @@ type Catalog struct {
 	lock
 
 	Spaces    map[string]*Space
+	Imports   Imports
 	KindNames map[[2]string]*Kind // by group and Kind
 	Targets   map[string]*Target
 	Locations map[string]*Location
@@ -77,6 +78,7 @@ type Catalog struct {
 func New() *Catalog {
 	return &Catalog{
 		Spaces:       map[string]*Space{},
+		Imports:      Imports{},
 		KindNames:    map[[2]string]*Kind{},
 		Targets:      map[string]*Target{},
 		Locations:    map[string]*Location{},

@@ -153,6 +153,7 @@ type variant struct {
 	Reaches bool             // a Service reaches its space
 	Entered bool             // others than Pods of the space are sent to such a Service, see entered
 	Hosts   string           // the pods that such a Service governs, see hosts
+	Members string           // of an import, see members
 	Stops   string           // the targets at which a CronJob starts no more Jobs, see stops
 	Started bool             // an autoscaler scales a workload whose replicas are divided
 }

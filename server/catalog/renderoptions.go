@@ -15,7 +15,7 @@ func (m *RenderOptions) Origin(space, uid string) customize.Origin {
 	o := customize.Origin{Space: space, UID: uid}
 	if m != nil {
 		o.Placement, o.Sync, o.PodAPI, o.Reaches = m.placement, m.Sync, m.Api, m.Reaches
-		o.Hosts, o.Stops, o.Entered = m.Hosts, m.Stops, m.Entered
+		o.Hosts, o.Stops, o.Entered, o.Members = m.Hosts, m.Stops, m.Entered, m.Members
 		o.Division, o.RunsOnce = m.Division, m.runsOnce
 	}
 	return o
@@ -82,7 +82,7 @@ func (c *Catalog) WantedOptions(o *Object) *RenderOptions {
 		m = all.variants[is]
 	}
 	plain := is
-	is.Hosts, is.Stops, is.Entered = hosts(o), stops(c, o), o.Reaches && entered(o)
+	is.Hosts, is.Stops, is.Entered, is.Members = hosts(o), stops(c, o), o.Reaches && entered(o), c.members(o)
 	if is != plain {
 		return all.with(cmp.Or(m, all), is)
 	}

@@ -32,7 +32,9 @@ type Namespace struct {
 // Space is one logical cluster.
 type Space struct {
 	Name        string
-	Known       bool // a Space object exists
+	UID         string // of the Space object
+	Prefix      string // of its namespaces at sites
+	Known       bool   // a Space object exists
 	Labels      map[string]string
 	Offered     labels.Selector
 	Fallback    placement.Wish // where namespaces go that nothing names

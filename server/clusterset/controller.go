@@ -41,6 +41,8 @@ type Controller struct {
 
 	mu     sync.Mutex
 	spaces map[string]member
+	// counts says how many ServiceExports each space has.
+	counts map[string]int
 	// exports are the ServiceExports of each name, by space.
 	exports map[name]map[string]*export
 	// holders are the spaces that have something that the center made for a name.
@@ -81,7 +83,7 @@ const workers = 4
 
 // New returns a Controller. It does nothing before Run.
 func New(c Config) *Controller {
-	return &Controller{cfg: c, queue: queue.New[item](20*time.Millisecond, 30*time.Second), spaces: map[string]member{},
+	return &Controller{cfg: c, queue: queue.New[item](20*time.Millisecond, 30*time.Second), spaces: map[string]member{}, counts: map[string]int{},
 		exports: map[name]map[string]*export{}, holders: map[name]map[string]map[store.Key]bool{}, served: map[name]name{},
 		leads: map[lead][]Offer{}}
 }
@@ -131,6 +133,7 @@ func (c *Controller) Reset(_ int64, all store.Listing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.spaces)
+	clear(c.counts)
 	clear(c.exports)
 	clear(c.holders)
 	for w := range all.Objects(concerns) {
@@ -189,8 +192,7 @@ func (c *Controller) takeLocked(w store.Write) {
 			c.namespaceLocked(w.Key.Name)
 		}
 	case w.Key.Resource == v1alpha1.ServiceExports:
-		put(c.exports, n, w.Key.Space, &export{since: fields.Clone(meta, "creationTimestamp")}, there)
-		c.queue.Add(item{name: n})
+		c.exportLocked(n, w.Key.Space, fields.Clone(meta, "creationTimestamp"), there)
 	case w.Key.Resource == v1alpha1.ServiceImports:
 		c.holdsLocked(n, w.Key, w.Object != nil && isMade(w.Object))
 	default:
@@ -207,6 +209,42 @@ func (c *Controller) takeLocked(w store.Write) {
 			c.holdsLocked(of, w.Key, false)
 		}
 	}
+}
+
+// exportLocked takes over a ServiceExport. c.mu must be held.
+func (c *Controller) exportLocked(n name, space, since string, there bool) {
+	had := c.exports[n][space] != nil
+	put(c.exports, n, space, &export{since: since}, there)
+	c.queue.Add(item{name: n})
+	switch {
+	case there && !had:
+		c.counts[space]++
+	case !there && had:
+		if c.counts[space]--; c.counts[space] == 0 {
+			delete(c.counts, space)
+		}
+		if c.counts[space] >= mostExports { // another one counts now
+			for n, all := range c.exports {
+				if all[space] != nil {
+					c.queue.Add(item{name: n})
+				}
+			}
+		}
+	}
+}
+
+// overLocked reports whether a space has mostExports that are older than one. c.mu must be held.
+func (c *Controller) overLocked(space string, n name) bool {
+	if c.counts[space] <= mostExports {
+		return false
+	}
+	older, since := 0, c.exports[n][space].since
+	for other, all := range c.exports {
+		if e := all[space]; e != nil && (e.since < since || e.since == since && other.String() < n.String()) {
+			older++
+		}
+	}
+	return older >= mostExports
 }
 
 // namespaceLocked has what is exported from a Namespace looked at: a space may have it only now. c.mu must be held.
@@ -261,7 +299,10 @@ func (c *Controller) reconcile(ctx context.Context, i item) error {
 	}
 	c.mu.Lock()
 	members, exports := maps.Clone(c.spaces), maps.Clone(c.exports[i.name])
-	holders := slices.Collect(maps.Keys(c.holders[i.name]))
+	holders, over := slices.Collect(maps.Keys(c.holders[i.name])), map[string]bool{}
+	for space := range exports {
+		over[space] = c.overLocked(space, i.name)
+	}
 	c.mu.Unlock()
 	offers := map[string][]offer{} // by set
 	for space, e := range exports {
@@ -270,6 +311,7 @@ func (c *Controller) reconcile(ctx context.Context, i item) error {
 			if err != nil {
 				return err
 			}
+			o.over = over[space]
 			offers[m.set] = append(offers[m.set], o)
 		}
 	}
@@ -278,6 +320,11 @@ func (c *Controller) reconcile(ctx context.Context, i item) error {
 		is, said := judge(all)
 		if maps.Copy(verdicts, said); is != nil {
 			imports[set] = is
+			for _, space := range slices.Sorted(maps.Keys(members)) {
+				if members[space].set == set {
+					is.members = append(is.members, space)
+				}
+			}
 		}
 	}
 	c.leadTo(i.name, imports)

@@ -24,6 +24,8 @@ type offer struct {
 	since string
 	// service is the Service, nil where there is none. Nobody changes it.
 	service map[string]any
+	// over says that the space has mostExports older ones.
+	over bool
 	// reach is what the Namespace says of where its Services answer, else the Space; empty says nothing.
 	reach string
 }
@@ -40,6 +42,8 @@ type imported struct {
 	ports []port
 	// by are the offers, the oldest first.
 	by []offer
+	// members are all spaces of the set, by name.
+	members []string
 }
 
 // verdict is what came of one offer: the reason and message of conditions, empty where they are as they should be.
@@ -54,8 +58,12 @@ const (
 	reasonNoService    = "NoService"
 	reasonType         = "InvalidServiceType"
 	reasonReachTarget  = "ReachTarget"
+	reasonTooMany      = "TooManyExports"
 	reasonPortConflict = "PortConflict"
 )
+
+// mostExports is how many Services a space exports. Each is an import in all spaces of its set.
+const mostExports = 500
 
 // judge says what the offers of one name in one set come to, nil for nothing, and what came of the offer of each space.
 func judge(all []offer) (*imported, map[string]verdict) {
@@ -122,6 +130,8 @@ func (o *offer) invalid() (reason, message string) {
 	reach := fields.String(fields.Map(o.service, "metadata", "annotations"), v1alpha1.AnnotationReach)
 	ports, _ := o.ports()
 	switch {
+	case o.over:
+		return reasonTooMany, fmt.Sprintf("the space has %d older exports, which count; delete some of them", mostExports)
 	case o.service == nil:
 		return reasonNoService, "there is no Service of this name in the Namespace"
 	case fields.String(spec, "type") == "ExternalName":

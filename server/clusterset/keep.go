@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -165,7 +166,8 @@ func (is *imported) service(n name, owner string) map[string]any {
 		"metadata": map[string]any{"name": derived(n.service), "namespace": n.namespace,
 			"labels": map[string]any{managedBy: center, v1alpha1.LabelImported: n.service,
 				v1alpha1.LabelTarget: v1alpha1.TargetNone},
-			"annotations": map[string]any{v1alpha1.AnnotationReach: string(v1alpha1.ReachSpace)},
+			"annotations": map[string]any{v1alpha1.AnnotationReach: string(v1alpha1.ReachSpace),
+				v1alpha1.AnnotationMembers: strings.Join(is.members, ",")},
 			"ownerReferences": []any{map[string]any{"apiVersion": apiVersion, "kind": "ServiceImport", "name": n.service,
 				"uid": owner}}},
 		"spec": map[string]any{"type": "ClusterIP", "ports": ports, "selector": map[string]any{servesNothing: n.service}}}

@@ -45,6 +45,9 @@ type Origin struct {
 	// Entered says of such a Service that an Ingress or a route sends callers to it. One that a parent says it of
 	// stays so.
 	Entered bool
+	// Members are the spaces whose Pods such a Service answers besides those of its own, and their UIDs, see v1alpha1's
+	// AnnotationMembers.
+	Members string
 	// Stops are the targets at which a CronJob starts no more Jobs, separated by commas.
 	Stops string
 }
@@ -283,6 +286,9 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	}
 	if o.Entered {
 		annotations[v1alpha1.AnnotationEntered] = "true"
+	}
+	if delete(annotations, v1alpha1.AnnotationMembers); o.Members != "" {
+		annotations[v1alpha1.AnnotationMembers] = o.Members
 	}
 	if o.Hosts != "" {
 		annotations[v1alpha1.AnnotationHosts] = o.Hosts

@@ -41,9 +41,15 @@ func (s *step) control(w store.Write) {
 func (s *step) spaceObject(w store.Write) {
 	d := s.d
 	sp := d.catalog.SpaceOf(w.Key.Name)
-	d.spaceOrigins.set(w.Key.Name, spaceOrigin{
+	is := spaceOrigin{
 		uid: fields.Clone(w.Object, "metadata", "uid"), prefix: fields.Clone(w.Object, "spec", "namespaceMapping", "prefix"),
-	})
+	}
+	d.spaceOrigins.set(w.Key.Name, is)
+	if sp.UID != is.uid {
+		sp.UID = is.uid
+		d.catalog.RerenderIfStale(d.catalog.Imports.In("", sp)...)
+	}
+	sp.Prefix = is.prefix
 	if w.Object == nil {
 		sp.Known, sp.Offered, sp.Fallback, sp.Labels = false, nil, placement.Wish{}, nil
 		s.borrow(sp, nil)

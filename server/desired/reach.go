@@ -19,12 +19,33 @@ func reach(s *step, o *catalog.Object, is bool) {
 		o.Namespace.Space.Reaching[o] = nil
 	} else {
 		delete(o.Namespace.Space.Reaching, o)
+		importing(s, o, nil)
 	}
 	if s.bulk {
 		return
 	}
 	for _, of := range catalog.Selects(o) {
 		s.d.catalog.NotesPlace(of)
+	}
+}
+
+// importing takes over which members an object has as an import: none where it does not reach its space.
+func importing(s *step, o *catalog.Object, members []string) {
+	if !o.Reaches {
+		members = nil
+	}
+	if s.d.catalog.Imports.Read(o, members) {
+		s.yield(o.Namespace.Name, o)
+	}
+}
+
+// yield has imports in Namespaces of a name, or in all, be where no other member of their set has their Namespace, or
+// its import, after what a member has of these has changed.
+func (s *step) yield(namespace string, by *catalog.Object) {
+	for _, o := range s.d.catalog.Imports.In(namespace, by.Namespace.Space) {
+		if o != by {
+			s.settle(o, false)
+		}
 	}
 }
 
@@ -85,6 +106,9 @@ func shape(s *step, all []*catalog.Object) {
 // settleReaching has the names of Services follow where their space runs pods.
 func (s *step) settleReaching(sp *catalog.Space) {
 	for o := range sp.Reaching {
+		s.settle(o, false)
+	}
+	for _, o := range s.d.catalog.Imports.In("", sp) { // which other spaces' give way to
 		s.settle(o, false)
 	}
 }

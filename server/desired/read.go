@@ -50,6 +50,7 @@ type reading struct {
 	hosts      *placement.Hosts
 	oneJob     bool
 	openUntil  string
+	members    []string
 }
 
 // securityNeed is what the Pods of an object need, which is known of one whose spec is as it was.
@@ -89,6 +90,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		follows:    placement.FollowerOf(k, obj),
 		openUntil:  fields.Clone(meta, "annotations", v1alpha1.AnnotationOpenUntil),
 		reach:      placement.ReachOf(k, obj),
+		members:    catalog.Members(fields.Clone(meta, "annotations", v1alpha1.AnnotationMembers)),
 	}
 	r.hosts = placement.HostsOf(k, obj, r.replicas)
 	if k.Class() == store.ClassCRD {

@@ -116,6 +116,9 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 		return kept, intended
 	}
 	s.d.tellUpsyncs(o)
+	if moves && o.Kind.Order == store.ClassNamespace {
+		s.yield(o.Name, o)
+	}
 	for _, service := range catalog.EntersTo(o) {
 		s.settle(service, false)
 	}

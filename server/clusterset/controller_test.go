@@ -1,0 +1,264 @@
+package clusterset
+
+import (
+	"fmt"
+	"log/slog"
+	"maps"
+	"reflect"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/spaceapi/spaceapitest"
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/store/storetest/leak"
+)
+
+func TestMain(m *testing.M) { leak.Main(m) }
+
+// world is a store whose writes reach the Controller.
+type world struct {
+	*spaceapitest.Center
+	t *testing.T
+	c *Controller
+}
+
+func newWorld(t *testing.T) *world {
+	c := &world{Center: spaceapitest.NewCenter(), t: t}
+	c.c = New(Config{API: c, Log: slog.New(slog.DiscardHandler)})
+	return c
+}
+
+// run begins the Controller over what is stored, as another one than before.
+func (c *world) run() {
+	c.Mu.Lock()
+	c.c.Reset(c.Revision, c.Listing())
+	c.Apply = c.c.Apply
+	c.Mu.Unlock()
+	spaceapitest.Run(c.t, c.c.Run)
+}
+
+func (c *world) space(name, set string) {
+	c.Put(store.Key{Space: "root", Group: "skerry.dev", Resource: "spaces", Name: name},
+		map[string]any{"metadata": map[string]any{"name": name, "uid": name}, "spec": map[string]any{"clusterSet": set}})
+}
+
+func (c *world) namespace(space string) {
+	c.Put(store.Key{Space: space, Resource: "namespaces", Name: "app"},
+		map[string]any{"metadata": map[string]any{"name": "app"}})
+}
+
+func serviceKey(space, name string) store.Key {
+	return store.Key{Space: space, Resource: "services", Namespace: "app", Name: name}
+}
+
+func exportKey(space, name string) store.Key {
+	return store.Key{Space: space, Group: "multicluster.x-k8s.io", Resource: "serviceexports", Namespace: "app", Name: name}
+}
+
+func importKey(space string) store.Key {
+	return store.Key{Space: space, Group: "multicluster.x-k8s.io", Resource: "serviceimports", Namespace: "app", Name: "web"}
+}
+
+func (c *world) service(space, ports string) {
+	o := service(c.t, "{selector: {app: web}, ports: ["+ports+"]}")
+	o["metadata"] = map[string]any{"name": "web", "namespace": "app", "uid": "of-" + space}
+	c.Put(serviceKey(space, "web"), o)
+}
+
+func (c *world) export(space, since string) {
+	c.Put(exportKey(space, "web"), map[string]any{"metadata": map[string]any{"name": "web", "namespace": "app",
+		"creationTimestamp": since}})
+}
+
+// shows are the conditions of an export that are True, and their reasons.
+func (c *world) shows(space string) map[string]string {
+	out := map[string]string{}
+	for cond := range fields.Maps(c.Object(exportKey(space, "web")), "status", "conditions") {
+		out[fields.String(cond, "type")] = fields.String(cond, "status") + " " + fields.String(cond, "reason")
+	}
+	return out
+}
+
+// imports are the spaces that have the import, with the ports of it and of its Service.
+func (c *world) imports() map[string]string {
+	out := map[string]string{}
+	for _, space := range []string{"shop", "desk", "late", "other"} {
+		if is := c.Object(importKey(space)); is != nil {
+			serves := c.Object(serviceKey(space, derived("web")))
+			out[space] = fmt.Sprint(numbers(is), numbers(serves))
+		}
+	}
+	return out
+}
+
+func numbers(o map[string]any) (out []int64) {
+	for p := range fields.Maps(o, "spec", "ports") {
+		n, _ := fields.Number(p["port"])
+		out = append(out, n)
+	}
+	return out
+}
+
+// leads are the spaces that the import of one leads to.
+func (c *world) leads(space string) (out []string) {
+	_, all, _ := c.c.Imports(serviceKey(space, derived("web")))
+	for _, o := range all {
+		out = append(out, o.Key.Space+" "+o.UID)
+	}
+	return out
+}
+
+func (c *world) expect(what string, got, want any) {
+	c.t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		c.t.Errorf("%s: %v, not %v", what, got, want)
+	}
+}
+
+// collect does what the garbage collector does once an import is gone.
+func (c *world) collect() {
+	c.Mu.Lock()
+	keys := slices.Collect(maps.Keys(c.Objects))
+	c.Mu.Unlock()
+	for _, k := range keys {
+		if k.Name == derived("web") && c.Object(importKey(k.Space)) == nil {
+			c.Put(k, nil)
+		}
+	}
+}
+
+func TestSpacesOfASetImportWhatOneExports(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newWorld(t)
+		for space, set := range map[string]string{"shop": "prod", "desk": "prod", "late": "", "other": "test"} {
+			c.space(space, set)
+			c.namespace(space)
+		}
+		c.run()
+		synctest.Wait()
+		for space, want := range map[string]int{"shop": 2, "desk": 2, "late": 0, "other": 2} {
+			n := 0
+			for k := range c.Objects {
+				if k.Space == space && k.Resource == "customresourcedefinitions" {
+					n++
+				}
+			}
+			c.expect("definitions of "+space, n, want)
+		}
+
+		c.export("shop", "2026-01-01T00:00:00Z") // before there is a Service
+		settle()
+		c.expect("without a Service", c.shows("shop"), map[string]string{"Valid": "False NoService", "Ready": "False Failed",
+			"Conflict": "False NoConflicts"})
+		c.service("shop", "{port: 80}")
+		settle()
+		c.expect("exported", c.shows("shop"), map[string]string{"Valid": "True Valid", "Ready": "True Exported",
+			"Conflict": "False NoConflicts"})
+		c.expect("imports", c.imports(), map[string]string{"shop": "[80] [80]", "desk": "[80] [80]"})
+		c.expect("leads", c.leads("desk"), []string{"shop of-shop"})
+		c.expect("leads from outside", c.leads("other"), []string(nil))
+		c.expect("members", fields.String(c.Object(serviceKey("desk", derived("web"))), "metadata", "annotations",
+			"skerry.dev/members"), "desk,shop")
+
+		c.service("shop", "{name: a, port: 80}, {name: b, port: 81}")
+		c.space("late", "prod")
+		settle()
+		c.expect("changed", c.imports(), map[string]string{"shop": "[80 81] [80 81]", "desk": "[80 81] [80 81]",
+			"late": "[80 81] [80 81]"})
+
+		c.service("desk", "{name: a, port: 90}")
+		c.export("desk", "2026-01-02T00:00:00Z")
+		settle()
+		c.expect("contradicts", c.shows("desk"), map[string]string{"Valid": "True Valid", "Ready": "True Exported",
+			"Conflict": "True PortConflict"})
+		c.expect("leads to both", c.leads("late"), []string{"shop of-shop", "desk of-desk"})
+
+		c.Put(exportKey("shop", "web"), nil)
+		settle()
+		c.expect("the one that is left counts", c.imports(), map[string]string{"shop": "[90] [90]", "desk": "[90] [90]",
+			"late": "[90] [90]"})
+
+		c.space("desk", "")
+		settle()
+		c.collect()
+		settle()
+		c.expect("left the set", c.imports(), map[string]string{})
+		c.expect("leads nowhere", c.leads("late"), []string(nil))
+	})
+}
+
+// settle waits until the Controller has nothing to do: what failed is tried again within half a minute.
+func settle() {
+	time.Sleep(time.Minute)
+	synctest.Wait()
+}
+
+// What people change in an import comes back, what is their own stays, and a Controller that starts writes nothing.
+func TestImportsStayAsTheyAre(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newWorld(t)
+		c.space("shop", "prod")
+		c.space("desk", "prod")
+		c.namespace("shop")
+		c.service("shop", "{port: 80}")
+		c.export("shop", "2026-01-01T00:00:00Z")
+		own := map[string]any{"metadata": map[string]any{"name": "web", "namespace": "app"}, "spec": map[string]any{}}
+		c.Put(importKey("desk"), own)
+		c.run()
+		settle()
+		c.expect("no Namespace", c.imports(), map[string]string{"shop": "[80] [80]", "desk": "[] []"})
+		c.namespace("desk")
+		settle()
+		c.expect("an import of its own", c.imports(), map[string]string{"shop": "[80] [80]", "desk": "[] []"})
+		c.Put(importKey("desk"), nil)
+		settle()
+		c.expect("it has gone", c.imports(), map[string]string{"shop": "[80] [80]", "desk": "[80] [80]"})
+
+		for _, k := range []store.Key{importKey("desk"), serviceKey("desk", derived("web"))} {
+			o := c.Object(k)
+			fields.Map(o, "spec")["ports"] = []any{map[string]any{"port": 99}}
+			c.Put(k, o)
+			settle()
+			c.expect("changed", c.imports()["desk"], "[80] [80]")
+			c.Put(k, nil)
+			settle()
+			c.expect("deleted", c.imports()["desk"], "[80] [80]")
+		}
+		c.Mu.Lock()
+		clear(c.Writes)
+		c.Mu.Unlock()
+		c.c = New(Config{API: c, Log: slog.New(slog.DiscardHandler)})
+		c.run()
+		settle()
+		c.expect("writes of another leader", len(c.Writes), 0)
+		c.expect("leads", c.leads("desk"), []string{"shop of-shop"})
+	})
+}
+
+// A space exports so many Services, and another one when one goes.
+func TestASpaceExportsSoMany(t *testing.T) {
+	c := newWorld(t)
+	for i := range mostExports + 1 {
+		c.c.Apply(store.Write{Key: exportKey("shop", fmt.Sprint("s", 1000+i)), Object: map[string]any{
+			"metadata": map[string]any{"creationTimestamp": "2026-01-01T00:00:00Z"}}})
+	}
+	over := func() (n int) {
+		for i := range mostExports + 1 {
+			if c.c.overLocked("shop", name{"app", fmt.Sprint("s", 1000+i)}) {
+				n++
+			}
+		}
+		return n
+	}
+	c.expect("over", over(), 1)
+	for c.c.queue.Len() > 0 {
+		i, _ := c.c.queue.Get()
+		c.c.queue.Done(i)
+	}
+	c.c.Apply(store.Write{Key: exportKey("shop", "s1000")})
+	c.expect("over", over(), 0)
+	c.expect("looked at again", c.c.queue.Len(), mostExports+1)
+}

@@ -1,0 +1,105 @@
+package clusterset
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"sigs.k8s.io/yaml"
+)
+
+// service is a Service with a spec.
+func service(t *testing.T, text string) map[string]any {
+	t.Helper()
+	var o map[string]any
+	if err := yaml.Unmarshal([]byte("metadata: {uid: u, annotations: {}}\nspec: "+text), &o); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+const web = "{selector: {app: web}, ports: [{name: http, port: 80}]}"
+
+func TestWhatCanBeExported(t *testing.T) {
+	for name, c := range map[string]struct {
+		spec, own, reach string
+		reason, says     string
+	}{
+		"plain":                   {spec: web},
+		"nothing":                 {reason: "NoService", says: "no Service of this name"},
+		"a name elsewhere":        {spec: "{type: ExternalName, externalName: a.example}", reason: "InvalidServiceType"},
+		"headless":                {spec: "{clusterIP: None, selector: {a: b}, ports: [{port: 1}]}", reason: "InvalidServiceType"},
+		"without selector":        {spec: "{ports: [{port: 80}]}", reason: "InvalidServiceType", says: "no selector"},
+		"UDP alone":               {spec: "{selector: {a: b}, ports: [{port: 53, protocol: UDP}]}", reason: "InvalidServiceType"},
+		"its Namespace stays":     {spec: web, reach: "Target", reason: "ReachTarget", says: "skerry.dev/reach"},
+		"it stays":                {spec: web, own: "Target", reach: "Space", reason: "ReachTarget"},
+		"its own word goes first": {spec: web, own: "Space", reach: "Target"},
+	} {
+		o := offer{space: "shop", reach: c.reach}
+		if c.spec != "" {
+			o.service = service(t, c.spec)
+			if c.own != "" {
+				o.service["metadata"].(map[string]any)["annotations"].(map[string]any)["skerry.dev/reach"] = c.own
+			}
+		}
+		is, verdicts := judge([]offer{o})
+		v := verdicts["shop"]
+		if v.invalid != c.reason || !strings.Contains(v.why, c.says) || (is != nil) != (c.reason == "") {
+			t.Errorf("%s: %q, %q, %v", name, v.invalid, v.why, is)
+		}
+	}
+	over := offer{space: "shop", service: service(t, web), over: true}
+	if is, v := judge([]offer{over}); is != nil || v["shop"].invalid != "TooManyExports" {
+		t.Errorf("more than a space may export: %v", v)
+	}
+}
+
+// Ports are those of all exports. Where two contradict each other the older one counts, whatever its space is called.
+func TestTheOldestExportCounts(t *testing.T) {
+	at := func(space, since, ports string) offer {
+		return offer{space: space, since: since, service: service(t, "{selector: {a: b}, ports: ["+ports+"]}")}
+	}
+	for name, c := range map[string]struct {
+		all       []offer
+		ports, by string
+		conflicts string
+	}{
+		"the same":             {[]offer{at("b", "1", "{port: 80}"), at("a", "2", "{port: 80}")}, "80", "b a", ""},
+		"more ports":           {[]offer{at("a", "1", "{name: x, port: 80}"), at("b", "2", "{name: z, port: 81}")}, "x:80 z:81", "a b", ""},
+		"a name for each":      {[]offer{at("a", "1", "{port: 80}"), at("b", "2", "{port: 81}")}, "port-80:80 port-81:81", "a b", ""},
+		"another number":       {[]offer{at("a", "2", "{name: x, port: 81}"), at("b", "1", "{name: x, port: 80}")}, "x:80", "b a", "a"},
+		"another name":         {[]offer{at("a", "1", "{name: x, port: 80}"), at("b", "2", "{name: z, port: 80}")}, "x:80", "a b", "b"},
+		"another protocol":     {[]offer{at("a", "1", "{port: 80, appProtocol: http}"), at("b", "2", "{port: 80}")}, "80", "a b", "b"},
+		"of one age":           {[]offer{at("b", "1", "{name: z, port: 80}"), at("a", "1", "{name: x, port: 80}")}, "x:80", "a b", "b"},
+		"one that is no offer": {[]offer{{space: "a", since: "1"}, at("b", "2", "{port: 80}")}, "80", "b", ""},
+	} {
+		is, verdicts := judge(c.all)
+		var ports, by, conflicts []string
+		for _, p := range is.ports {
+			ports = append(ports, strings.TrimPrefix(fmt.Sprintf("%s:%d", p.Name, p.Number), ":"))
+		}
+		for _, o := range is.by {
+			by = append(by, o.space)
+		}
+		for _, space := range []string{"a", "b"} {
+			if v := verdicts[space]; v.conflict != "" {
+				conflicts = append(conflicts, space)
+			}
+		}
+		if got := []string{strings.Join(ports, " "), strings.Join(by, " "), strings.Join(conflicts, " ")}; !reflect.DeepEqual(got,
+			[]string{c.ports, c.by, c.conflicts}) {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+}
+
+func TestPortsThatDoNotGoBetweenSitesAreTold(t *testing.T) {
+	_, verdicts := judge([]offer{{space: "a", service: service(t,
+		"{selector: {a: b}, ports: [{name: x, port: 53}, {name: z, port: 53, protocol: UDP}]}")}})
+	valid := verdicts["a"].conditions([]string{"b", "a"})
+	if valid[0].message != "the Service can be exported; its ports 53/UDP are not: between sites there is TCP alone" ||
+		valid[1].message != "imported by the spaces a, b" {
+		t.Errorf("conditions: %+v", valid)
+	}
+}
