@@ -35,12 +35,9 @@ func (i Imports) Read(o *Object, members []string) bool {
 	return true
 }
 
-// In are the imports of a Namespace, or of all where it is empty, that have a space as a member. The lock must be held.
-func (i Imports) In(namespace string, member *Space) (all []*Object) {
-	for name, some := range i {
-		if namespace != "" && name != namespace {
-			continue
-		}
+// Of are the imports that have a space as a member. The lock must be held.
+func (i Imports) Of(member *Space) (all []*Object) {
+	for _, some := range i {
 		for o, members := range some {
 			if slices.Contains(members, member.Name) {
 				all = append(all, o)
@@ -66,7 +63,7 @@ func (c *Catalog) members(o *Object) string {
 // the first by name of those whose imports go there. The lock must be held.
 func (c *Catalog) yields(o *Object, target string) bool {
 	members := c.Imports[o.Namespace.Name][o]
-	if len(members) == 0 || o.Namespace.has(target) {
+	if len(members) == 0 || c.usedAt(o.Namespace, target) {
 		return false
 	}
 	first := true
@@ -74,7 +71,7 @@ func (c *Catalog) yields(o *Object, target string) bool {
 		n := c.namesake(o.Namespace, name)
 		switch {
 		case n == nil:
-		case n.has(target):
+		case c.usedAt(n, target):
 			return true
 		case name < o.Namespace.Space.Name && c.imports(n) && c.everywhere(nil, n.Space.Runs).Has(target):
 			first = false
@@ -83,8 +80,24 @@ func (c *Catalog) yields(o *Object, target string) bool {
 	return !first
 }
 
-// has reports whether a Namespace is at a target for itself, or for anything in it but names.
-func (n *Namespace) has(target string) bool { return n.Self != nil && n.Self.On.Has(target) }
+// usedAt reports whether a Namespace is at a target for more than imports.
+func (c *Catalog) usedAt(n *Namespace, target string) bool {
+	if c.Sets.Union(n.Group.Record, c.KeptFor(n)).Has(target) {
+		return true
+	}
+	objects := 0
+	for set, some := range n.Here {
+		if set.Has(target) {
+			objects += some
+		}
+	}
+	for o := range c.Imports[n.Name] {
+		if o.Namespace == n && o.HasAt(target) {
+			objects--
+		}
+	}
+	return objects > 0
+}
 
 // namesake is the Namespace of another space that has the same name at sites, nil where there is none.
 func (c *Catalog) namesake(n *Namespace, space string) *Namespace {

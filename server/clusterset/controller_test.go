@@ -241,6 +241,7 @@ func TestImportsStayAsTheyAre(t *testing.T) {
 // A space exports so many Services, and another one when one goes.
 func TestASpaceExportsSoMany(t *testing.T) {
 	c := newWorld(t)
+	defer c.c.queue.ShutDown()
 	for i := range mostExports + 1 {
 		c.c.Apply(store.Write{Key: exportKey("shop", fmt.Sprint("s", 1000+i)), Object: map[string]any{
 			"metadata": map[string]any{"creationTimestamp": "2026-01-01T00:00:00Z"}}})

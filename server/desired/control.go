@@ -47,7 +47,7 @@ func (s *step) spaceObject(w store.Write) {
 	d.spaceOrigins.set(w.Key.Name, is)
 	if sp.UID != is.uid {
 		sp.UID = is.uid
-		d.catalog.RerenderIfStale(d.catalog.Imports.In("", sp)...)
+		d.catalog.RerenderIfStale(d.catalog.Imports.Of(sp)...)
 	}
 	sp.Prefix = is.prefix
 	if w.Object == nil {

@@ -35,17 +35,14 @@ func importing(s *step, o *catalog.Object, members []string) {
 		members = nil
 	}
 	if s.d.catalog.Imports.Read(o, members) {
-		s.yield(o.Namespace.Name, o)
+		s.yielded[o.Namespace.Name] = struct{}{}
 	}
 }
 
-// yield has imports in Namespaces of a name, or in all, be where no other member of their set has their Namespace, or
-// its import, after what a member has of these has changed.
-func (s *step) yield(namespace string, by *catalog.Object) {
-	for _, o := range s.d.catalog.Imports.In(namespace, by.Namespace.Space) {
-		if o != by {
-			s.settle(o, false)
-		}
+// yield has imports in Namespaces of a name be where no other member of their set has the Namespace, or its import.
+func (s *step) yield(namespace string) {
+	for o := range s.d.catalog.Imports[namespace] {
+		s.settle(o, false)
 	}
 }
 
@@ -108,7 +105,7 @@ func (s *step) settleReaching(sp *catalog.Space) {
 	for o := range sp.Reaching {
 		s.settle(o, false)
 	}
-	for _, o := range s.d.catalog.Imports.In("", sp) { // which other spaces' give way to
+	for _, o := range s.d.catalog.Imports.Of(sp) { // which other spaces' give way to
 		s.settle(o, false)
 	}
 }

@@ -18,26 +18,31 @@ type step struct {
 	changes   map[string][]store.Change
 	spaces    map[*catalog.Space]struct{}
 	spaced    map[*catalog.Namespace]struct{}
-	content   *catalog.Kept // of the release whose record is taken, where it was read before
+	yielded   map[string]struct{} // Namespaces in which imports are to be looked at, see yield
+	content   *catalog.Kept       // of the release whose record is taken, where it was read before
 }
 
 func (d *State) begin(revision int64) *step {
 	d.catalog.Revision = max(d.catalog.Revision, revision)
 	return &step{d: d, revision: d.catalog.Revision, changes: map[string][]store.Change{},
 		spaces: map[*catalog.Space]struct{}{},
-		spaced: map[*catalog.Namespace]struct{}{}}
+		spaced: map[*catalog.Namespace]struct{}{}, yielded: map[string]struct{}{}}
 }
 
 // finish lets Namespaces, Customizers and CustomResourceDefinitions follow what moved, and hands the changes to
 // the feeds.
 func (s *step) finish() {
-	for len(s.spaced) > 0 || len(s.spaces) > 0 {
+	for len(s.spaced) > 0 || len(s.spaces) > 0 || len(s.yielded) > 0 {
 		for n := range s.spaced {
 			delete(s.spaced, n)
 			s.settleRights(n)
 			if n.Self != nil {
 				s.settle(n.Self, false)
 			}
+		}
+		for name := range s.yielded {
+			delete(s.yielded, name)
+			s.yield(name)
 		}
 		for sp := range s.spaces {
 			delete(s.spaces, sp)
@@ -117,7 +122,7 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 	}
 	s.d.tellUpsyncs(o)
 	if moves && o.Kind.Order == store.ClassNamespace {
-		s.yield(o.Name, o)
+		s.yielded[o.Name] = struct{}{}
 	}
 	for _, service := range catalog.EntersTo(o) {
 		s.settle(service, false)
@@ -137,8 +142,13 @@ func (s *step) framed(o *catalog.Object, feeds *catalog.Set) {
 	if o.Namespace.Name == "" || o.Kind.Order == store.ClassRule || o.Rights() {
 		return
 	}
-	if shift(o.Namespace.Here, s.d.catalog.Feeds(o), feeds) {
+	if before := s.d.catalog.Feeds(o); shift(o.Namespace.Here, before, feeds) {
 		s.spaced[o.Namespace] = struct{}{}
+	} else if before == feeds {
+		return
+	}
+	if len(s.d.catalog.Imports[o.Namespace.Name]) > 0 {
+		s.yielded[o.Namespace.Name] = struct{}{}
 	}
 }
 

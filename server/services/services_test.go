@@ -35,6 +35,10 @@ type world struct {
 	callers []string
 	up      upward.Opener // to the parent of a relay
 	moves   bool
+	// offers are what the Service derived stands for, offered where these are, and moving those that are on their way.
+	offers  []Offer
+	offered map[store.Key][]string
+	moving  map[string]bool // by space
 }
 
 var errBusy = &exchange.Fault{Code: http.StatusTooManyRequests, Message: "busy"}
@@ -47,6 +51,10 @@ func (w *world) serving(target string, k store.Key, uid string) ([]string, strin
 		return at, "u-above", true
 	case k.Name == "lone":
 		return at, "", true
+	case k.Name == "derived" && target != "":
+		return nil, "", true
+	case w.offered[k] != nil && target == "":
+		return slices.Clone(w.offered[k]), "", true
 	}
 	return nil, "", false
 }
@@ -74,13 +82,18 @@ func (w *world) Do(ctx context.Context, target string, r *exchange.Request) (*ht
 	go func() {
 		_, _ = fmt.Fprintf(there, "%s of %s, port %s", r.Query.Get(exchange.OptionHost)+r.Pod, target,
 			r.Query.Get(exchange.OptionPort))
+		if r.Space != "shop" {
+			_, _ = fmt.Fprintf(there, ", %s %s", r.Space, r.Origin)
+		}
 		there.Close()
 	}()
 	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Header: exchange.Bytes(), Body: here}, nil
 }
 
 func (w *world) services() *Services {
-	return New(Config{Serving: w.serving, Sites: w, Moves: func(store.Key) bool { return w.moves }, Parent: w.up, Log: slog.New(slog.DiscardHandler),
+	return New(Config{Serving: w.serving, Sites: w, Moves: func(k store.Key) bool { return w.moves || w.moving[k.Space] },
+		Imports: func(k store.Key) (string, []Offer, bool) { return "db", w.offers, k.Name == "derived" },
+		Parent:  w.up, Log: slog.New(slog.DiscardHandler),
 		RTT: func(t string) (time.Duration, bool) { d, known := w.rtt[t]; return d, known }})
 }
 

@@ -1,0 +1,80 @@
+package services
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+func offered(space string) store.Key {
+	return store.Key{Space: space, Resource: "services", Namespace: "app", Name: "db"}
+}
+
+// An import is answered by the Services that it leads to, of whatever spaces: at the site that asks, then at the nearest
+// one. Another space hears of the caller's address alone.
+func TestAnImportLeadsToWhatIsOffered(t *testing.T) {
+	known := exchange.Caller{Namespace: "front", Labels: map[string]string{"app": "front"},
+		NamespaceLabels: map[string]string{"team": "a"}, Address: netip.MustParseAddr("10.42.0.5")}
+	address := exchange.Caller{Address: known.Address}.Encode()
+	busy := map[string]error{"paris": errBusy, "oslo": errBusy, "rome": errBusy}
+	for name, c := range map[string]struct {
+		at      map[store.Key][]string
+		offers  []string
+		caller  string
+		answer  map[string]error
+		want    string
+		asked   []string
+		callers []string
+	}{
+		"of another space": {at: map[store.Key][]string{offered("base"): {"oslo"}}, offers: []string{"base"}, caller: known.Encode(),
+			want: "db of oslo, port 80, base of-base", asked: []string{"oslo"}, callers: []string{address}},
+		"of its own": {at: map[store.Key][]string{offered("shop"): {"oslo"}}, offers: []string{"shop"}, caller: known.Encode(),
+			want: "db of oslo, port 80", asked: []string{"oslo"}, callers: []string{known.Encode()}},
+		"by nobody knows whom": {at: map[store.Key][]string{offered("base"): {"oslo"}}, offers: []string{"base"},
+			want: "db of oslo, port 80, base of-base", asked: []string{"oslo"}, callers: []string{""}},
+		"at the site that asks": {at: map[store.Key][]string{offered("base"): {"oslo"}, offered("more"): {"paris"}},
+			offers: []string{"base", "more"}, want: "db of paris, port 80, more of-more", asked: []string{"paris"}, callers: []string{""}},
+		"the nearest of all": {at: map[store.Key][]string{offered("base"): {"rome"}, offered("more"): {"oslo"}}, answer: busy,
+			offers: []string{"base", "more"}, asked: []string{"oslo", "rome"}, callers: []string{"", ""}},
+		"it is not there any more": {offers: []string{"base"}},
+		"nothing is offered":       {at: map[store.Key][]string{offered("base"): {"oslo"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{at: []string{"oslo"}, offered: c.at, answer: c.answer,
+				rtt: map[string]time.Duration{"rome": 2 * time.Millisecond, "oslo": time.Millisecond, "paris": time.Second}}
+			for _, space := range c.offers {
+				w.offers = append(w.offers, Offer{offered(space), "of-" + space})
+			}
+			is := call
+			is.Service, is.Caller = "derived", c.caller
+			text, err := w.ask(t, is)
+			if text != c.want || (err == nil) != (c.want != "") || !slices.Equal(w.asked, c.asked) ||
+				!slices.Equal(w.callers, c.callers) {
+				t.Errorf("%q, %v, asked %v, of %q", text, err, w.asked, w.callers)
+			}
+			if err != nil && !strings.Contains(err.Error(), "Service app/db of space shop answers nowhere") {
+				t.Errorf("nobody knows that name: %v", err)
+			}
+		})
+	}
+}
+
+// Callers of an import wait while what it leads to is on its way.
+func TestAnImportMovesAsWhatItLeadsToDoes(t *testing.T) {
+	w := &world{offers: []Offer{{offered("base"), "u"}, {offered("more"), "u"}}, offered: map[store.Key][]string{
+		offered("base"): {}, offered("more"): {}}}
+	is := call
+	is.Service = "derived"
+	if _, err := w.ask(t, is); err == nil || exchange.IsMoving(err) {
+		t.Errorf("nothing moves: %v", err)
+	}
+	w.moving = map[string]bool{"more": true}
+	if _, err := w.ask(t, is); !exchange.IsMoving(err) {
+		t.Errorf("one of them moves: %v", err)
+	}
+}
