@@ -2,9 +2,8 @@ package target
 
 import (
 	"context"
+	"errors"
 	"slices"
-
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 )
 
 // LabelImported is the label by which a Service serves a ServiceImport of its name in its Namespace.
@@ -44,7 +43,7 @@ func (c *Client) KeepImport(ctx context.Context, i Import) (known bool, err erro
 		o := gatewayObject(r.Group+"/"+version, "ServiceImport", i.Namespace, i.Name, nil, "spec", map[string]any{
 			"type": "ClusterSetIP", "ips": i.Addresses, "ports": ports})
 		own(o, i.Service, i.UID)
-		if _, err = c.keep(ctx, r, o); !apierrors.IsNotFound(err) {
+		if _, err = c.keep(ctx, r, o); !errors.Is(err, ErrNotServed) {
 			return true, err
 		}
 	}
