@@ -197,7 +197,7 @@ func (s *Services) whose(ctx context.Context, of callee, at netip.Addr) (is who,
 		}
 		from := homeOf(live)
 		s.mu.Lock()
-		whose := s.callsLocked(of, from.owner)
+		whose := callsLocked(s, of, from.owner)
 		s.mu.Unlock()
 		if from.own {
 			whose = sites

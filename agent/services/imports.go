@@ -25,8 +25,9 @@ func membersOf(o *target.Object) map[owner]bool {
 	return all
 }
 
-// callsLocked says whether Pods of a space may call a Service: ours, members, or theirs, who may not. s.mu must be held.
-func (s *Services) callsLocked(of callee, from owner) who {
+// callsLocked says whether Pods of a space may call a Service: ours and members may, theirs may not. s.mu must be
+// held.
+func callsLocked(s *Services, of callee, from owner) who {
 	switch {
 	case from == owner{of.key.Space, of.spaceUID}:
 		return ours
@@ -57,7 +58,7 @@ func (s *Services) nameImport(ctx context.Context, e *entry, o *target.Object, i
 	if want.Equal(&e.named.is) && time.Since(e.named.when) < keepEvery {
 		return nil
 	}
-	known, err := s.client.KeepImport(ctx, want)
+	known, err := target.KeepImport(ctx, s.client, want)
 	switch {
 	case err != nil:
 		return err

@@ -172,8 +172,8 @@ func (s *Services) podLocked(kind target.EventType, o *target.Object) {
 	s.newcomers.tell()
 }
 
-// knows reports whether an address is known to be that of Pods alone whose space may call a Service, and what other sites are told of the
-// one that calls from it.
+// knows reports whether an address is known to be that of Pods alone whose space may call a Service, and what other
+// sites are told of the one that calls from it.
 func (s *Services) knows(of callee, at string) (caller string, known bool) {
 	among, known := s.among(of, at)
 	return among.caller(), known
@@ -185,7 +185,7 @@ func (s *Services) among(of callee, at string) (all candidates, known bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for p := range s.pods[at] {
-		from, whose := s.homes[p.namespace], s.callsLocked(of, s.homes[p.namespace].owner)
+		from, whose := s.homes[p.namespace], callsLocked(s, of, s.homes[p.namespace].owner)
 		switch whose {
 		case ours:
 			all.add(from, s.residents[p])

@@ -84,7 +84,8 @@ func New(c Config) *Services {
 		seats: seats{most: mostConnections, mostOfSpace: mostOfSpace},
 		held:  seats{most: mostHeld, mostOfSpace: mostHeldOfSpace}, looks: newLooks(), newcomers: newNewcomers(),
 		needed: make(chan struct{}), woken: make(chan struct{}, 1),
-		known: map[name]*target.Object{}, members: map[name]map[owner]bool{}, slices: map[name]map[string]bool{}, dirty: map[name]struct{}{},
+		known: map[name]*target.Object{}, members: map[name]map[owner]bool{},
+		slices: map[name]map[string]bool{}, dirty: map[name]struct{}{},
 		entries: map[name]*entry{}, leads: map[name]*lead{}, homes: map[string]home{}, pods: map[string]map[pod]struct{}{},
 		residents: map[pod]resident{}, stale: true}
 }

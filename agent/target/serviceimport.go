@@ -31,9 +31,9 @@ func (i *Import) Equal(o *Import) bool {
 	return i.Name == o.Name && i.UID == o.UID && slices.Equal(i.Addresses, o.Addresses) && slices.Equal(i.Ports, o.Ports)
 }
 
-// KeepImport makes a ServiceImport as it is to be. It goes with its Service. It is false where the cluster does not know
-// the kind. One of that name which somebody else has made is a *NotOursError.
-func (c *Client) KeepImport(ctx context.Context, i Import) (known bool, err error) {
+// KeepImport makes a ServiceImport as it is to be. It goes with its Service. It is false where the cluster does not
+// know the kind. One of that name which somebody else has made is a *NotOursError.
+func KeepImport(ctx context.Context, c *Client, i Import) (known bool, err error) {
 	ports := []any{}
 	for _, p := range i.Ports {
 		ports = append(ports, map[string]any{"name": p.Name, "port": p.Port, "protocol": "TCP"})

@@ -65,7 +65,8 @@ func SpaceCommand() *cli.Command {
 		}
 		return CreateSpace(c.Context, CreateSpaceOptions{Kubeconfig: c.String("kubeconfig"), Name: name,
 			Count: c.Int("default-targets"), NamespacePrefix: c.String("namespace-prefix"), Reach: c.String("reach"),
-			ClusterSet: c.String("cluster-set"), Wait: c.Duration("wait"), DryRun: c.Bool("dry-run"), Output: c.String("output"), Out: c.App.Writer})
+			ClusterSet: c.String("cluster-set"), Wait: c.Duration("wait"), DryRun: c.Bool("dry-run"),
+			Output: c.String("output"), Out: c.App.Writer})
 	}
 	return &cli.Command{Name: "space", Usage: "create, list, use, move and delete spaces", Subcommands: []*cli.Command{
 		{

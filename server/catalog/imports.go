@@ -8,8 +8,8 @@ import (
 	"skerry.dev/skerry/server/placement"
 )
 
-// An import is a Service that stands for what other spaces export (package clusterset). The spaces of its set, which are
-// its members, have one of the same name in the same Namespace, and all lead to the same. A site has one Namespace of a
+// An import is a Service that stands for what other spaces export (package clusterset). The spaces of its set, its
+// members, have one of the same name in the same Namespace, and all lead to the same. A site has one Namespace of a
 // name, so it has the import of one member at most, and that answers Pods of each.
 
 // Imports are the imports by the name of their Namespace, with the names of their members.
@@ -49,7 +49,7 @@ func (i Imports) Of(member *Space) (all []*Object) {
 
 // members are the members of an import and their UIDs as its targets get them: "desk=UID,shop=UID". The lock must be
 // held.
-func (c *Catalog) members(o *Object) string {
+func members(c *Catalog, o *Object) string {
 	var all []string
 	for _, name := range c.Imports[o.Namespace.Name][o] {
 		if sp := c.Spaces[name]; sp != nil && sp.UID != "" {
@@ -61,19 +61,19 @@ func (c *Catalog) members(o *Object) string {
 
 // yields reports whether the Namespace of an import is another member's at a target: of one that has it there, else of
 // the first by name of those whose imports go there. The lock must be held.
-func (c *Catalog) yields(o *Object, target string) bool {
+func yields(c *Catalog, o *Object, target string) bool {
 	members := c.Imports[o.Namespace.Name][o]
-	if len(members) == 0 || c.usedAt(o.Namespace, target) {
+	if len(members) == 0 || usedAt(c, o.Namespace, target) {
 		return false
 	}
 	first := true
 	for _, name := range members {
-		n := c.namesake(o.Namespace, name)
+		n := namesake(c, o.Namespace, name)
 		switch {
 		case n == nil:
-		case c.usedAt(n, target):
+		case usedAt(c, n, target):
 			return true
-		case name < o.Namespace.Space.Name && c.imports(n) && c.everywhere(nil, n.Space.Runs).Has(target):
+		case name < o.Namespace.Space.Name && imports(c, n) && c.everywhere(nil, n.Space.Runs).Has(target):
 			first = false
 		}
 	}
@@ -81,7 +81,7 @@ func (c *Catalog) yields(o *Object, target string) bool {
 }
 
 // usedAt reports whether a Namespace is at a target for more than imports.
-func (c *Catalog) usedAt(n *Namespace, target string) bool {
+func usedAt(c *Catalog, n *Namespace, target string) bool {
 	if c.Sets.Union(n.Group.Record, c.KeptFor(n)).Has(target) {
 		return true
 	}
@@ -100,7 +100,7 @@ func (c *Catalog) usedAt(n *Namespace, target string) bool {
 }
 
 // namesake is the Namespace of another space that has the same name at sites, nil where there is none.
-func (c *Catalog) namesake(n *Namespace, space string) *Namespace {
+func namesake(c *Catalog, n *Namespace, space string) *Namespace {
 	sp := c.Spaces[space]
 	if sp == nil || sp == n.Space || sp.Prefix != n.Space.Prefix {
 		return nil
@@ -109,7 +109,7 @@ func (c *Catalog) namesake(n *Namespace, space string) *Namespace {
 }
 
 // imports reports whether a Namespace has any import.
-func (c *Catalog) imports(n *Namespace) bool {
+func imports(c *Catalog, n *Namespace) bool {
 	for o := range c.Imports[n.Name] {
 		if o.Namespace == n {
 			return true

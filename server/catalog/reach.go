@@ -87,7 +87,7 @@ func (c *Catalog) NamedAt(o *Object, on *Set) *Set {
 	var out []string
 	runs := c.Sets.Union(c.everywhere(nil, o.Namespace.Space.Runs), enteredAt(c, o))
 	for _, name := range c.Sets.Minus(runs, on).List() {
-		if t := c.Targets[name]; t != nil && !t.Emptied && !c.yields(o, name) {
+		if t := c.Targets[name]; t != nil && !t.Emptied && !yields(c, o, name) {
 			out = append(out, name)
 		}
 	}

@@ -82,7 +82,7 @@ func (c *Catalog) WantedOptions(o *Object) *RenderOptions {
 		m = all.variants[is]
 	}
 	plain := is
-	is.Hosts, is.Stops, is.Entered, is.Members = hosts(o), stops(c, o), o.Reaches && entered(o), c.members(o)
+	is.Hosts, is.Stops, is.Entered, is.Members = hosts(o), stops(c, o), o.Reaches && entered(o), members(c, o)
 	if is != plain {
 		return all.with(cmp.Or(m, all), is)
 	}

@@ -40,7 +40,7 @@ func importing(s *step, o *catalog.Object, members []string) {
 }
 
 // yield has imports in Namespaces of a name be where no other member of their set has the Namespace, or its import.
-func (s *step) yield(namespace string) {
+func yield(s *step, namespace string) {
 	for o := range s.d.catalog.Imports[namespace] {
 		s.settle(o, false)
 	}

@@ -42,7 +42,7 @@ func (s *step) finish() {
 		}
 		for name := range s.yielded {
 			delete(s.yielded, name)
-			s.yield(name)
+			yield(s, name)
 		}
 		for sp := range s.spaces {
 			delete(s.spaces, sp)

@@ -13,7 +13,8 @@ import (
 )
 
 // A Service that serves an import has no Pods. What is asked of it is asked of the Services that spaces of its set
-// export, wherever these are, also at the target that asks. To NetworkPolicies of another space the caller is an address.
+// export, wherever these are, also at the target that asks. To NetworkPolicies of another space the caller is an
+// address.
 
 // answering is a Service that may answer a call, and the targets where it is.
 type answering struct {

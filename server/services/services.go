@@ -11,7 +11,8 @@
 //	    one that says nothing for a second the next one is asked, too: the first that connects has the call.
 //	 4. A relay whose own targets do not answer asks its parent last, in its own name.
 //	 5. Bytes pass until both sides have ended.
-//	 6. Where nothing answers because it is on its way to another target, the refusal says so (exchange.Moving): the
+//	 6. A Service that serves an import stands for others, of other spaces, too: these are asked (imports.go).
+//	 7. Where nothing answers because it is on its way to another target, the refusal says so (exchange.Moving): the
 //	    site that asks has its callers wait.
 //
 // A relay is one target to its parent. What its parent asks (Answer), it asks of its own targets, and never of its

@@ -42,8 +42,8 @@ const (
 	// of the StatefulSets that it governs, as in "db-{0..2},arbiter-{0..0}".
 	AnnotationHosts = "skerry.dev/hosts"
 
-	// AnnotationMembers stands on a Service that serves a ServiceImport: the spaces of its set, separated by commas. Targets
-	// get each with its UID behind "=", and let the Pods of these call it.
+	// AnnotationMembers stands on a Service that serves a ServiceImport: the spaces of its set, separated by commas.
+	// Targets get each with its UID behind "=", and let the Pods of these call it.
 	AnnotationMembers = "skerry.dev/members"
 	// AnnotationEntered stands, with the value "true", on what targets are sent of a Service that reaches its space and
 	// that an Ingress or a route of the Gateway API sends callers to.
