@@ -11,6 +11,7 @@
 //	    one that says nothing for a second the next one is asked, too: the first that connects has the call.
 //	 4. A relay whose own targets do not answer asks its parent last, in its own name.
 //	 5. Bytes pass until both sides have ended.
+//	    A connection may be traced (exchange.Trace): then each place says what it decided. Review has a site make one.
 //	 6. Where nothing answers because it is on its way to another target, the refusal says so (exchange.Moving): the
 //	    site that asks has its callers wait.
 //
@@ -46,6 +47,12 @@ type Config struct {
 	Serving func(target string, k store.Key, uid string) (at []string, above string, has bool)
 	// Moves reports whether what answers for a Service is on its way to another target.
 	Moves func(k store.Key) bool
+	// Closed returns the targets, besides one, that have the Service of a key and whose admin lets nobody call it there.
+	Closed func(target string, k store.Key) []string
+	// Named returns the targets that have the Service of a key and UID, or its name, and whether it reaches its space.
+	Named func(k store.Key, uid string) (at []string, reaches bool)
+	// Callable finds the UID of a Service that a target is to call. The error is one of Kubernetes' API.
+	Callable func(k store.Key, target string) (uid string, err error)
 	// Sites reaches the targets.
 	Sites exchange.Sites
 	// RTT is how far away a target is. It is false while nobody knows.
@@ -79,7 +86,9 @@ func (s *Services) Serve(w http.ResponseWriter, r *http.Request, target, site, s
 		upward.WriteFault(w, &exchange.Fault{Code: http.StatusBadRequest, Reason: "BadRequest", Message: err.Error()})
 		return
 	}
-	resp, err := s.connect(r.Context(), target, site, space, call)
+	ctx, trace := exchange.TraceAsked(r.Context(), r.Header)
+	resp, err := s.connect(ctx, target, site, space, call)
+	trace.Tell(w.Header())
 	if err != nil {
 		s.Log.Debug("a connection to a Service is refused", "site", site, "space", space,
 			"service", call.Namespace+"/"+call.Service, "err", err)
@@ -116,9 +125,12 @@ func (s *Services) connect(
 	call upward.ServiceCall,
 ) (*http.Response, error) {
 	k := store.Key{Space: space, Resource: "services", Namespace: call.Namespace, Name: call.Service}
+	ctx, told := s.tells(ctx)
 	targets, above, has := s.Serving(target, k, call.UID)
 	if !has {
-		return nil, unknown(target, space, call)
+		err := unknown(target, space, call)
+		told(func() exchange.Hop { return exchange.Hop{Reason: exchange.NoName, Message: err.Error()} })
+		return nil, err
 	}
 	moving := s.moves.is(k) // now: the move may be over when nobody has answered
 	s.order(targets)
@@ -126,13 +138,15 @@ func (s *Services) connect(
 	for _, at := range targets {
 		ways = append(ways, func(ctx context.Context) (*http.Response, error) { return s.at(ctx, at, space, call) })
 	}
-	if target != "" && above != "" && s.up != nil {
+	up := target != "" && above != "" && s.up != nil
+	if up {
 		ways = append(ways, func(ctx context.Context) (*http.Response, error) {
 			asked := call
 			asked.UID = above
 			return s.above(ctx, site, space, asked)
 		})
 	}
+	defer told(func() exchange.Hop { return s.asks(target, k, targets, up) })
 	resp, failed := first(ctx, ways)
 	if resp != nil {
 		return resp, nil

@@ -35,6 +35,12 @@ type world struct {
 	callers []string
 	up      upward.Opener // to the parent of a relay
 	moves   bool
+	closed  []string
+}
+
+// named are paris and where it is.
+func (w *world) named(store.Key, string) ([]string, bool) {
+	return append([]string{"paris"}, w.at...), !w.moves
 }
 
 var errBusy = &exchange.Fault{Code: http.StatusTooManyRequests, Message: "busy"}
@@ -80,7 +86,8 @@ func (w *world) Do(ctx context.Context, target string, r *exchange.Request) (*ht
 }
 
 func (w *world) services() *Services {
-	return New(Config{Serving: w.serving, Sites: w, Moves: func(store.Key) bool { return w.moves }, Parent: w.up, Log: slog.New(slog.DiscardHandler),
+	return New(Config{Serving: w.serving, Sites: w, Closed: func(string, store.Key) []string { return w.closed }, Named: w.named,
+		Callable: func(store.Key, string) (string, error) { return "u-1", nil }, Moves: func(store.Key) bool { return w.moves }, Parent: w.up, Log: slog.New(slog.DiscardHandler),
 		RTT: func(t string) (time.Duration, bool) { d, known := w.rtt[t]; return d, known }})
 }
 

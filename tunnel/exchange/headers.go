@@ -150,6 +150,9 @@ func passing(asked http.Header, code int, h http.Header) (http.Header, error) {
 		}
 		out.Set(HeaderSite, site)
 	}
+	if trace := h.Get(HeaderTrace); len(trace) <= mostTraced && isLine(trace) && trace != "" {
+		out.Set(HeaderTrace, trace)
+	}
 	if code != http.StatusSwitchingProtocols {
 		if err := passWarnings(out, h); err != nil {
 			return nil, err
