@@ -256,6 +256,10 @@ func printReview(out io.Writer, r *v1alpha1.PlacementReview, now time.Time) erro
 	}
 	line("Reason", strings.Trim(s.Reason+": "+s.Message, ": "))
 	line("Waits for", s.WaitsFor)
+	for _, d := range s.AlsoOpen {
+		line("Also open", fmt.Sprintf("at %s until %s (%s), for callers from outside; to close it take off %s", d.Target,
+			d.Until.UTC().Format(time.RFC3339), d.Until.Sub(now).Round(time.Second), v1alpha1.AnnotationOpenUntil))
+	}
 	b.WriteString("\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
 	fmt.Fprintln(w, "TARGET\tIN USE\tCHOSEN\tSCORE\tWHY")
