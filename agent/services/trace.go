@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -159,6 +160,11 @@ func (c *tracedCall) look(ctx context.Context) (
 
 // here connects to a Pod of this site.
 func (c *tracedCall) here(ctx context.Context) (io.ReadWriteCloser, error) {
+	if c.s.Here == nil {
+		err := errors.New("this agent connects to no pods of its site")
+		exchange.TraceOf(ctx).Add(exchange.HopOf(".", err, 0))
+		return nil, err
+	}
 	r := exchange.ToService(c.r.Space, c.r.Namespace, c.r.Pod, c.host, c.port)
 	r.SpaceUID, r.UID, r.Caller = c.r.SpaceUID, c.live.Metadata.UID, c.from
 	resp, err := c.s.Here(ctx, r)

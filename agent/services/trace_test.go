@@ -132,6 +132,7 @@ func TestATraceGoesAsNobodyElse(t *testing.T) {
 		defer s.mu.Unlock()
 		return len(s.residents) == 3 && s.homes["theirs"].space == "other" && s.homes["before"].uid == "u-before"
 	})
+	eventually(t, "the name leads to the agent", s.ready)
 	for _, as := range []string{"theirs/one", "before/one"} {
 		if found, err := s.trace(t, exchange.OptionAs, as); err == nil {
 			t.Errorf("as %s: %+v", as, found)
