@@ -115,6 +115,7 @@ func (s *Site) any(
 		exchange.TraceOf(ctx).Add(tried(b, err, time.Since(began)))
 		switch {
 		case err == nil:
+			resp.Header.Set(exchange.HeaderReady, strconv.Itoa(len(backends)))
 			return resp, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)

@@ -98,6 +98,24 @@ func TestATraceSaysWhoRefused(t *testing.T) {
 	}
 }
 
+// How many Pods are ready comes up with the answer, through each tier.
+func TestHowManyAreReady(t *testing.T) {
+	f := newFleet(t)
+	f["edge"].runs(t, f["edge"].greets)
+	r := exchange.ToService(space, "app", service, "", 80)
+	r.Origin = "top-web"
+	r.Caller = exchange.Caller{Namespace: "app", Labels: map[string]string{"app": "front"},
+		Address: netip.MustParseAddr("10.42.0.5")}.Encode()
+	resp, err := f["top"].services.Answer(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	if n := exchange.ReadyIn(resp.Header); n != 1 {
+		t.Errorf("%d are ready", n)
+	}
+}
+
 // A trace of another space, of another Service, or of a space that was made again, gets to no site. A site below a relay
 // is asked for by its path.
 func TestATraceOfAnotherSpace(t *testing.T) {

@@ -6,7 +6,8 @@
 //	 1. A Pod connects to the address that a Service has at its site, where none of its own Pods is ready.
 //	    The site's agent asks here for a connection (upward.ServiceCall, Serve).
 //	 2. The site has to have that Service, or its name (catalog.NamedAt). Every other call is refused.
-//	 3. The targets where the Service is are asked one after the other, the nearest first. A target answers once
+//	 3. The targets where the Service is are asked one after the other, the nearest first; of those that are about as
+//	    near, one by chance, weighted by the ready Pods that each had when it last answered (order). It answers once
 //	    its agent has a connection to a ready Pod. So a target that has none costs a question, and no byte. Beside
 //	    one that says nothing for a second the next one is asked, too: the first that connects has the call.
 //	 4. A relay whose own targets do not answer asks its parent last, in its own name.
@@ -27,6 +28,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"strconv"
@@ -68,6 +70,7 @@ type Services struct {
 	up     *http.Transport // nil without a parent
 	shares exchange.Shares // of what goes to the parent
 	moves  moves
+	ready  ready
 }
 
 // New returns Services.
@@ -133,7 +136,7 @@ func (s *Services) connect(
 		return nil, err
 	}
 	moving := s.moves.is(k) // now: the move may be over when nobody has answered
-	s.order(targets)
+	order(targets, s.RTT, func(at string) int { return s.ready.of(k, at) }, rand.IntN)
 	var ways []way
 	for _, at := range targets {
 		ways = append(ways, func(ctx context.Context) (*http.Response, error) { return s.at(ctx, at, space, call) })

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"time"
 
 	"skerry.dev/skerry/tunnel/exchange"
@@ -114,8 +113,9 @@ func (s *Services) at(
 	ctx, told := tracedWay(ctx, target)
 	defer func() { told(err) }()
 	if resp, err = s.joined(ctx, target, r); exchange.TraceOf(ctx) != nil && codeOf(err) == http.StatusBadRequest {
-		return s.joined(exchange.Untraced(ctx), target, r) // its agent is older, and knows of no trace
+		resp, err = s.joined(exchange.Untraced(ctx), target, r) // its agent is older, and knows of no trace
 	}
+	s.ready.answered(keyOf(r), target, resp)
 	return resp, err
 }
 
@@ -160,18 +160,4 @@ func (s *Services) above(
 	}
 	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Header: exchange.Bytes(),
 		Body: exchange.OnClose(conn, done)}, nil
-}
-
-// order puts the nearest targets first, and last those of which nobody knows how far they are.
-func (s *Services) order(targets []string) {
-	slices.SortStableFunc(targets, func(a, b string) int {
-		return int(s.far(a) - s.far(b))
-	})
-}
-
-func (s *Services) far(target string) time.Duration {
-	if rtt, known := s.RTT(target); known {
-		return rtt
-	}
-	return time.Hour
 }
