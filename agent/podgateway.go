@@ -50,7 +50,7 @@ func (a *agent) openGateway() (err error) {
 		}
 	}
 	a.services = services.New(c)
-	a.pods.Idle = a.services.Idle
+	a.pods.Idle, a.pods.Call = a.services.Idle, services.CallOf(a.services)
 	if c.Address != nil {
 		a.applier.Reaches, a.applier.Callers = a.services.Need, a.services
 	}

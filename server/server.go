@@ -307,6 +307,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		s.metrics.Part("center").MustRegister(s.backups)
 	}
 	s.sites = s.newSites()
+	s.services = s.newServices()
 	s.api, err = apiserver.New(apiserver.Config{
 		Store: s.store, Encryption: s.encrypted, Listener: s.port.API(), TLS: serverTLS(certificate),
 		ClientCAs: s.keys.ClientCAs, RenewCertificate: s.renewClient,
@@ -317,7 +318,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		AuthenticationConfig: s.cfg.AuthenticationConfig, Audit: s.cfg.Audit,
 		Used: s.defaults.Use, Stale: s.stale, Elsewhere: s.elsewhere, Departed: s.departed,
 		Unreachable: s.unreachable, Sites: s.sites, RTT: s.sessions.RTT, WebhookMetrics: s.webhooks(),
-		Reviewer: s.delivery, Parts: s.delivery.Parts, NoSuchTarget: s.delivery.NoSuchTarget,
+		Reviewer: s.delivery, Services: s.services, Parts: s.delivery.Parts, NoSuchTarget: s.delivery.NoSuchTarget,
 		PodAPI: s.delivery.PodAPI, Target: s.delivery.UIDOf, Customizers: s.delivery.Customizers,
 		SiteLevels: s.delivery.PodSecurity,
 		Collectors: collect.Validate,
@@ -330,9 +331,6 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	if err != nil {
 		return err
 	}
-	s.services = services.New(services.Config{Serving: s.delivery.Serving, Moves: delivery.MovesOf(s.delivery),
-		Sites: s.sites, Imports: s.sets.imports, RTT: s.sessions.RTT, Parent: s.cfg.Parent,
-		Log: s.cfg.Log.With("part", "services")})
 	s.gateway = gateway.New(gateway.Config{API: s.api, Runs: s.delivery.RunsAs, Parent: s.cfg.Parent,
 		Services: s.services, Log: s.cfg.Log.With("part", "gateway")})
 	s.spaces = space.New(space.Config{Set: set, Loopback: s.asLeader, Open: s.api.Loopback, Lead: s.lead.Won(),

@@ -31,6 +31,15 @@ func (s *Server) newSites() *streams.Streams {
 	return sites
 }
 
+// newServices returns what joins connections to Services of spaces.
+func (s *Server) newServices() *services.Services {
+	return services.New(services.Config{
+		Serving: s.delivery.Serving, Closed: delivery.ClosedOf(s.delivery), Named: delivery.NamedOf(s.delivery),
+		Callable: delivery.CallableOf(s.delivery), Moves: delivery.MovesOf(s.delivery), Sites: s.sites,
+		Imports: s.sets.imports, RTT: s.sessions.RTT, Parent: s.cfg.Parent, Log: s.cfg.Log.With("part", "services"),
+	})
+}
+
 // Children are the targets of this center, as its agent asks them for what its parent wants of what is below a
 // relay.
 type Children struct {
@@ -44,6 +53,11 @@ func (s *Server) Children() Children { return Children{s.sites, s.services} }
 // Call connects to a Service at one of the targets.
 func (c Children) Call(ctx context.Context, r *exchange.Request) (*http.Response, error) {
 	return c.services.Answer(ctx, r)
+}
+
+// Trace has a target, or one below it, call a Service.
+func (c Children) Trace(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+	return c.services.Call(ctx, r)
 }
 
 // leads is nil, or says who else has the sessions of the sites while this replica stands by.

@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"maps"
 	"sync"
 	"time"
 
@@ -100,16 +101,19 @@ func (s *Services) Leaving(namespace string, pods map[string]string) time.Durati
 // leads to its Pods: they keep their names while they end, and whoever asks later is told others. s.mu must be held.
 func (s *Services) selectsLocked(n name, pods map[string]string) bool {
 	is, err := specOf(s.known[n])
-	if err != nil || is.ClusterIP == headless {
-		return false
-	}
-	delete(is.Selector, target.LabelLedAway)
-	for key, value := range is.Selector {
+	return err == nil && is.ClusterIP != headless && is.selects(pods)
+}
+
+// selects reports whether a Service selects Pods with these labels, whether or not its callers are led away.
+func (is *spec) selects(pods map[string]string) bool {
+	of := maps.Clone(is.Selector)
+	delete(of, target.LabelLedAway)
+	for key, value := range of {
 		if has, labelled := pods[key]; !labelled || has != value {
 			return false
 		}
 	}
-	return len(is.Selector) > 0
+	return len(of) > 0
 }
 
 // readyLocked reports whether a Pod of a Service is ready here. s.mu must be held.

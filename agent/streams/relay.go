@@ -16,6 +16,8 @@ type Children interface {
 	// Call connects to a Service at one of them that has a ready Pod of it. Origin is the UID of the
 	// Service at the relay. The parent is asked for nothing.
 	Call(ctx context.Context, r *exchange.Request) (*http.Response, error)
+	// Trace has the target that r.Path names, or one below it, call a Service. Origin is as in Call.
+	Trace(ctx context.Context, r *exchange.Request) (*http.Response, error)
 }
 
 // Relay is the Backend of a relay: the Pod in its own space says which of its children has it, or the
@@ -39,6 +41,9 @@ func (s *Relay) Answer(ctx context.Context, r *exchange.Request) (*http.Response
 	if r.Resource == exchange.Services {
 		next := *r
 		next.UID, next.Origin = "", r.UID
+		if r.Verb == exchange.Call {
+			return s.Children.Trace(ctx, &next)
+		}
 		return s.Children.Call(ctx, &next)
 	}
 	if len(r.Path) > 0 {

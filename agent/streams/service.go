@@ -50,7 +50,7 @@ func (s *Site) serve(
 		}
 	}
 	if s.Idle != nil && s.Idle(namespace, r.Pod) {
-		return nil, unserved(r, noneReady)
+		return nil, idle(ctx, r)
 	}
 	is, err := s.resolve(ctx, c, r, namespace)
 	if err != nil {
@@ -104,12 +104,18 @@ func (s *Site) any(
 ) (*http.Response, error) {
 	backends := is.of(r.Query.Get(exchange.OptionHost))
 	rand.Shuffle(len(backends), func(i, j int) { backends[i], backends[j] = backends[j], backends[i] })
+	if len(backends) == 0 {
+		return nil, idle(ctx, r)
+	}
 	why := noneReady
 	var denied error
 	for _, b := range backends[:min(len(backends), mostTried)] {
+		began := time.Now()
 		resp, err := s.call(ctx, c, r, namespace, b, is.policies)
+		exchange.TraceOf(ctx).Add(tried(b, err, time.Since(began)))
 		switch {
 		case err == nil:
+			resp.Header.Set(exchange.HeaderReady, strconv.Itoa(len(backends)))
 			return resp, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -122,6 +128,28 @@ func (s *Site) any(
 		return nil, denied
 	}
 	return nil, unserved(r, why)
+}
+
+// tried is what a trace says of a Pod that was called.
+func tried(b backend, err error, took time.Duration) exchange.Hop {
+	hop := exchange.Hop{At: ".", Micros: took.Microseconds(), Pod: b.pod}
+	switch {
+	case err == nil:
+		hop.Reason, hop.Message = exchange.Answered, fmt.Sprintf("a ready pod accepts the connection at port %d", b.port)
+	case exchange.IsDenied(err):
+		hop.Reason, hop.Message = exchange.Denied, err.Error()
+	default:
+		hop.Reason, hop.Message = exchange.Refused, fmt.Sprintf("a pod that counts as ready does not answer at port %d: %v",
+			b.port, err)
+	}
+	return hop
+}
+
+// idle says that no Pod of a Service is ready.
+func idle(ctx context.Context, r *exchange.Request) error {
+	err := unserved(r, noneReady)
+	exchange.TraceOf(ctx).Add(exchange.Hop{At: ".", Reason: exchange.NoReadyPod, Message: err.Error()})
+	return err
 }
 
 func unserved(r *exchange.Request, why string) error {

@@ -3,6 +3,7 @@ package streams
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -29,6 +30,8 @@ type Site struct {
 	Pods Pods
 	// Idle reports whether a Service of the target is known to have no ready Pod; nil knows of none.
 	Idle func(namespace, service string) bool
+	// Call calls a Service of the target, which is live, as a Pod of this site would; nil cannot.
+	Call func(ctx context.Context, r *exchange.Request, live *target.Object) (*exchange.Traced, error)
 	// Ahead returns a connection whose output is read before the link takes it, for commands: what
 	// the site's API has not been read of when they end is lost. Nil reads at the speed of the link.
 	Ahead func(io.ReadWriteCloser) io.ReadWriteCloser
@@ -60,6 +63,9 @@ func resourceOf(r *exchange.Request) target.Resource {
 
 // Answer implements Backend.
 func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+	if len(r.Path) > 0 && r.Verb == exchange.Call {
+		return nil, fmt.Errorf("%w: it is a site, with nothing below it", exchange.ErrRequest)
+	}
 	if len(r.Path) > 0 {
 		return nil, missing(r) // this site has no targets
 	}
@@ -68,7 +74,7 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 		return nil, unreachable(err)
 	}
 	namespace := s.There(r.Space, r.Namespace)
-	if r.Resource == exchange.Services {
+	if r.Resource == exchange.Services && r.Verb == exchange.Connect {
 		return s.serve(ctx, c, r, namespace)
 	}
 	if err := ofSpace(ctx, c, r, namespace); err != nil {
@@ -81,8 +87,11 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 	case err != nil:
 		return nil, unreachable(err)
 	}
-	if r.Verb == exchange.Connect {
+	switch r.Verb {
+	case exchange.Connect:
 		return s.connect(ctx, c, r, live)
+	case exchange.Call:
+		return s.traced(ctx, r, live)
 	}
 	if r.Verb == exchange.Debug && s.MayDebug != nil {
 		if err := s.MayDebug(r.Space, live.Spec, r.Body); err != nil {
@@ -111,6 +120,18 @@ func (s *Site) Answer(ctx context.Context, r *exchange.Request) (*http.Response,
 		context.AfterFunc(ctx, func() { resp.Body.Close() })
 	}
 	return resp, nil
+}
+
+// traced has this site call a Service, and answers what came of it.
+func (s *Site) traced(ctx context.Context, r *exchange.Request, live *target.Object) (*http.Response, error) {
+	if s.Call == nil {
+		return nil, unreachable(errors.New("this site has no gateway: the agent runs with --gateway-address off"))
+	}
+	found, err := s.Call(ctx, r, live)
+	if err != nil {
+		return nil, err
+	}
+	return found.Response(), nil
 }
 
 // talk is the request to the API server, which has the Pod in a namespace of its own name for it.

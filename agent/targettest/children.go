@@ -57,6 +57,16 @@ func (c *Children) Call(ctx context.Context, r *exchange.Request) (*http.Respons
 	return c.Do(ctx, AnyChild, r)
 }
 
+// Trace asks the target that the request names, or AnyChild.
+func (c *Children) Trace(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+	if len(r.Path) == 0 {
+		return c.Do(ctx, AnyChild, r)
+	}
+	next := *r
+	next.Path = r.Path[1:]
+	return c.Do(ctx, r.Path[0], &next)
+}
+
 // Opened returns the names of the targets to which streams were opened, in order.
 func (c *Children) Opened() []string {
 	c.mu.Lock()

@@ -128,6 +128,9 @@ func candidates(at *cli.Command, commands []*cli.Command, path string, words []s
 		if strings.HasPrefix(at.ArgsUsage, "RESOURCE NAME") {
 			return append(out, objects(at, words[len(strings.Fields(path)):], last, names)...)
 		}
+		if given := words[len(strings.Fields(path)):]; at.ArgsUsage == "SERVICE" {
+			return append(out, objects(at, append([]string{"services"}, given...), "", names)...)
+		}
 		out = append(out, arguments(path, names)...)
 	}
 	return out
@@ -216,7 +219,7 @@ func values(f cli.Flag, names func(kind string) []string) []string {
 		usage := f.(cli.DocGenerationFlag).GetUsage()
 		return slices.DeleteFunc(strings.FieldsFunc(usage, func(r rune) bool { return r == ' ' || r == ',' }),
 			func(w string) bool { return w == "or" })
-	case "at", "target", "without":
+	case "at", "target", "without", "from":
 		return names("targets")
 	case "space":
 		return names("spaces")

@@ -63,6 +63,8 @@ var examples = map[string][]string{
 		"skerry status --moves --space shop"},
 	"explain placement": {"skerry explain placement deployment/web --space shop",
 		"skerry explain placement deployment/web --without paris"},
+	"trace": {"skerry trace db --from paris", "skerry trace db -n shop --port metrics --from nordic/tromso",
+		"skerry trace db-0.db --from paris --pod web/front-0"},
 	"render": {"skerry render deployment/web --target paris --space shop",
 		"skerry render deployment/web --all-targets --diff"},
 	"rollout status":  {"skerry rollout status web"},

@@ -89,6 +89,7 @@ func (c *tier) uid() string { return c.name + "-web" }
 func newCenter(t testing.TB, name string, parent *tier) *tier {
 	c := &tier{name: name, parent: parent, log: &log{}, spaceUID: "s-" + name, down: map[string]tunnel.Conn{}}
 	config := services.Config{Serving: c.serving, Log: slog.New(slog.DiscardHandler),
+		Closed: func(string, store.Key) []string { return nil }, Named: c.names, Callable: c.callable,
 		Moves: func(store.Key) bool { return c.moves },
 		RTT:   func(string) (time.Duration, bool) { return 0, false }}
 	if parent != nil {
@@ -141,6 +142,10 @@ func (c children) Call(ctx context.Context, r *exchange.Request) (*http.Response
 	return c.services.Answer(ctx, r)
 }
 
+func (c children) Trace(ctx context.Context, r *exchange.Request) (*http.Response, error) {
+	return c.services.Call(ctx, r)
+}
+
 // OpenStream implements tunnel.StreamOpener of the sessions with the children.
 func (c *tier) OpenStream(ctx context.Context, target string) (tunnel.Stream, error) {
 	c.log.add(c.name + ">" + target)
@@ -158,6 +163,26 @@ func (c *tier) serving(target string, k store.Key, uid string) (at []string, abo
 		above = c.parent.uid()
 	}
 	return slices.DeleteFunc(slices.Clone(c.on), func(name string) bool { return name == target }), above, true
+}
+
+// names is what delivery.NamedOf returns.
+func (c *tier) names(k store.Key, uid string) (at []string, reaches bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if k != web || uid != c.uid() {
+		return nil, false
+	}
+	at = append(slices.Clone(c.named), c.on...)
+	slices.Sort(at)
+	return slices.Compact(at), true
+}
+
+// callable is what delivery.CallableOf returns.
+func (c *tier) callable(k store.Key, target string) (string, error) {
+	if k != web || c.down[target] == nil {
+		return "", errors.New("not found")
+	}
+	return c.uid(), nil
 }
 
 // Placed implements agentstreams.Pods.
@@ -184,7 +209,7 @@ func newSite(t testing.TB, name string, parent *tier) *tier {
 	t.Cleanup(clients.CloseIdle)
 	c.join(t, agentstreams.New(agentstreams.Config{Pods: c, Log: slog.New(slog.DiscardHandler), Backend: &agentstreams.Site{
 		Client: clients.For, Pods: c, As: func(c *target.Client, _, _ string) *target.Client { return c },
-		There: func(_, namespace string) string { return namespace },
+		There: func(_, namespace string) string { return namespace }, Call: c.traced,
 	}}))
 	c.call = upward.NewTransport(c.up)
 	t.Cleanup(c.call.CloseIdleConnections)

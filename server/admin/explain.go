@@ -102,15 +102,8 @@ func ExplainPlacement(ctx context.Context, o ExplainOptions) error {
 			review.Spec.Object.Namespace = namespace
 		}
 	}
-	question, err := json.Marshal(review)
-	if err != nil {
-		return err
-	}
-	result := client.RESTClient().Post().AbsPath("/apis", v1alpha1.GroupVersion.String(), "placementreviews").
-		SetHeader("Content-Type", "application/json").Body(question).Do(ctx)
-	err = result.Error()
-	if status := apierrors.APIStatus(nil); errors.As(err, &status) && apierrors.IsNotFound(err) &&
-		status.Status().Details != nil && status.Status().Details.Name == o.Name {
+	err = postReview(ctx, config, "placementreviews", review)
+	if isAbout(err, o.Name) {
 		if !object.Namespaced {
 			namespace = ""
 		}
@@ -123,17 +116,42 @@ func ExplainPlacement(ctx context.Context, o ExplainOptions) error {
 	if err != nil {
 		return fmt.Errorf("explain the placement of %s/%s: %w", o.Resource, o.Name, err)
 	}
-	answer, err := result.Raw()
-	if err != nil {
-		return fmt.Errorf("explain the placement of %s/%s: %w", o.Resource, o.Name, err)
-	}
-	if err := json.Unmarshal(answer, review); err != nil {
-		return fmt.Errorf("read the answer: %w", err)
-	}
 	if table, _ := isTable(o.Output); !table {
 		return printData(o.Out, o.Output, review, nil)
 	}
 	return printReview(o.Out, review, time.Now())
+}
+
+// postReview has a space answer a question, and reads the answer into it.
+func postReview(ctx context.Context, config *rest.Config, resource string, review any) error {
+	client, err := discovery.NewDiscoveryClientForConfig(config)
+	if err != nil {
+		return err
+	}
+	question, err := json.Marshal(review)
+	if err != nil {
+		return err
+	}
+	result := client.RESTClient().Post().AbsPath("/apis", v1alpha1.GroupVersion.String(), resource).
+		SetHeader("Content-Type", "application/json").Body(question).Do(ctx)
+	if err := result.Error(); err != nil { // which has the Status of a refusal, and Raw has not
+		return err
+	}
+	answer, err := result.Raw()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(answer, review); err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	return nil
+}
+
+// isAbout reports whether an error says that there is no object of a name.
+func isAbout(err error, name string) bool {
+	status := apierrors.APIStatus(nil)
+	return errors.As(err, &status) && apierrors.IsNotFound(err) && status.Status().Details != nil &&
+		status.Status().Details.Name == name
 }
 
 // spaceConfig leads to a space, and returns the namespace that is meant; where a name is empty, to that of the current
@@ -238,6 +256,10 @@ func printReview(out io.Writer, r *v1alpha1.PlacementReview, now time.Time) erro
 	}
 	line("Reason", strings.Trim(s.Reason+": "+s.Message, ": "))
 	line("Waits for", s.WaitsFor)
+	for _, d := range s.AlsoOpen {
+		line("Also open", fmt.Sprintf("at %s until %s (%s), for callers from outside; to close it take off %s", d.Target,
+			d.Until.UTC().Format(time.RFC3339), d.Until.Sub(now).Round(time.Second), v1alpha1.AnnotationOpenUntil))
+	}
 	b.WriteString("\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
 	fmt.Fprintln(w, "TARGET\tIN USE\tCHOSEN\tSCORE\tWHY")

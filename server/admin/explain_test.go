@@ -24,7 +24,7 @@ func TestAReviewIsPrintedForPeople(t *testing.T) {
 				{Name: "us-1", Chosen: true, Score: 7500, Message: "it refuses some", WaitsFor: "not applied yet"},
 				{Name: "us-2", Chosen: true, InUse: true, Filter: "NoScheduleTaint", Message: "tainted"},
 			},
-			Cut: 3,
+			Cut: 3, AlsoOpen: []v1alpha1.ReviewedDoor{{Target: "eu-0", Until: metav1.NewTime(now.Add(time.Hour))}},
 			GoesAlong: []v1alpha1.ReviewedCompanion{
 				companion("configmaps", "settings", "deployments/web names it"),
 				companion("services", "web", "it selects the pods of deployments/web"),
@@ -42,6 +42,7 @@ On          eu-1
 Since       2026-01-01T11:58:30Z (1m30s)
 Without eu-1 us-1
 Waits for   us-1
+Also open   at eu-0 until 2026-01-01T13:00:00Z (1h0m0s), for callers from outside; to close it take off skerry.dev/open-until
 
 TARGET   IN USE   CHOSEN   SCORE   WHY
 eu-2     no       no       0       CEL: too small

@@ -29,20 +29,21 @@ type Reviewer interface {
 // maxReview is how long a question may be.
 const maxReview = 64 << 10
 
-// reviews answers PlacementReviews. The chain has authorized the creation of the review; whether
+// reviews answers PlacementReviews and ServiceReviews. The chain has authorized the creation of the review; whether
 // the user may get what the review is about is asked here, and so is what of its company the user may
 // get.
 type reviews struct {
 	reviewer Reviewer
+	services ServiceReviewer
 	authz    authorizer.Authorizer
 }
 
-// takes reports whether a request is about PlacementReviews. Their definition is served with all
+// takes reports whether a request is about reviews. Their definition is served with all
 // others of skerry.dev, but nothing of them is stored.
 func (*reviews) takes(r *http.Request) bool {
 	info, ok := apirequest.RequestInfoFrom(r.Context())
 	return ok && info.IsResourceRequest && info.APIGroup == v1alpha1.GroupVersion.Group &&
-		info.Resource == discovery.Reviews
+		discovery.IsReview(info.Resource)
 }
 
 // ServeHTTP implements http.Handler.
@@ -50,17 +51,29 @@ func (s *reviews) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	info, _ := apirequest.RequestInfoFrom(r.Context())
 	space := request.Space(r.Context())
 	switch {
-	case s.reviewer == nil || space == request.RootSpace || space == request.AllSpaces ||
+	case s.reviewer == nil, info.Resource == discovery.ServiceReviews && s.services == nil,
+		space == request.RootSpace, space == request.AllSpaces,
 		info.APIVersion != v1alpha1.GroupVersion.Version || info.Name != "" || info.Subresource != "":
 		response.Write(w, response.NotFound())
 		return
 	case r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
 		response.Write(w, response.Status(http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
-			"a PlacementReview is not stored: it can be created only, and its status is the answer"))
+			"a review is not stored: it can be created only, and its status is the answer"))
 		return
 	}
-	review, err := s.answer(w, r, space)
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReview))
+	if err != nil {
+		response.Write(w, responsewriters.ErrorToAPIStatus(apierrors.NewRequestEntityTooLargeError(
+			fmt.Sprintf("a review has at most %d bytes", maxReview))))
+		return
+	}
+	var review any
+	if info.Resource == discovery.ServiceReviews {
+		review, err = s.ofService(r, space, body)
+	} else {
+		review, err = s.answer(r, space, body)
+	}
 	if err != nil {
 		response.Write(w, responsewriters.ErrorToAPIStatus(err))
 		return
@@ -75,11 +88,7 @@ func (s *reviews) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer) // who has gone need not know
 }
 
-func (s *reviews) answer(w http.ResponseWriter, r *http.Request, space string) (*v1alpha1.PlacementReview, error) {
-	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxReview))
-	if err != nil {
-		return nil, apierrors.NewRequestEntityTooLargeError(fmt.Sprintf("a PlacementReview has at most %d bytes", maxReview))
-	}
+func (s *reviews) answer(r *http.Request, space string, body []byte) (*v1alpha1.PlacementReview, error) {
 	review, err := v1alpha1.ReadPlacementReview(body)
 	if err != nil {
 		return nil, apierrors.NewBadRequest(err.Error())
@@ -125,20 +134,24 @@ func (s *reviews) cover(r *http.Request, status *v1alpha1.PlacementReviewStatus,
 
 // mayGet refuses who may not get what the review is about.
 func (s *reviews) mayGet(r *http.Request, q v1alpha1.PlacementReviewSpec) error {
-	user, ok := apirequest.UserFrom(r.Context())
-	if !ok {
-		return apierrors.NewUnauthorized("no user")
-	}
-	a := authorizer.AttributesRecord{
-		User: user, Verb: "get", APIGroup: v1alpha1.GroupVersion.Group, APIVersion: v1alpha1.GroupVersion.Version,
-		Resource: "placements", Name: q.Placement, ResourceRequest: true,
-	}
+	a := authorizer.AttributesRecord{APIGroup: v1alpha1.GroupVersion.Group, APIVersion: v1alpha1.GroupVersion.Version,
+		Resource: "placements", Name: q.Placement}
 	if o := q.Object; o != nil {
 		a.APIGroup, a.APIVersion, a.Resource, a.Namespace, a.Name = o.APIGroup, "*", o.Resource, o.Namespace, o.Name
 		if o.APIGroup == "" && o.Resource == "namespaces" {
 			a.Namespace = o.Name
 		}
 	}
+	return s.mayGetIt(r, discovery.Reviews, a)
+}
+
+// mayGetIt refuses who may not get an object that a review is about.
+func (s *reviews) mayGetIt(r *http.Request, review string, a authorizer.AttributesRecord) error {
+	user, ok := apirequest.UserFrom(r.Context())
+	if !ok {
+		return apierrors.NewUnauthorized("no user")
+	}
+	a.User, a.Verb, a.ResourceRequest = user, "get", true
 	decision, why, err := s.authz.Authorize(r.Context(), a)
 	if decision == authorizer.DecisionAllow {
 		return nil
@@ -146,6 +159,6 @@ func (s *reviews) mayGet(r *http.Request, q v1alpha1.PlacementReviewSpec) error 
 	if err != nil {
 		return apierrors.NewInternalError(err)
 	}
-	return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource(discovery.Reviews).GroupResource(), "",
+	return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource(review).GroupResource(), "",
 		fmt.Errorf("user %q may not get %s %q, which the review is about: %s", user.GetName(), a.Resource, a.Name, why))
 }

@@ -44,7 +44,7 @@ func TestReviewsAreCreatedOnlyByWhoMayGetTheObject(t *testing.T) {
 		}
 		return authorizer.DecisionNoOpinion, "no right", nil
 	}
-	s := &reviews{reviewer, authorizer.AuthorizerFunc(may)}
+	s := &reviews{reviewer, nil, authorizer.AuthorizerFunc(may)}
 	for name, c := range map[string]struct {
 		method, space, body string
 		want                int
@@ -114,7 +114,7 @@ func TestAReviewTellsNothingOfOthersThatMoveAlong(t *testing.T) {
 		r = r.WithContext(apirequest.WithRequestInfo(ctx, &apirequest.RequestInfo{IsResourceRequest: true,
 			APIGroup: "skerry.dev", APIVersion: "v1alpha1", Resource: "placementreviews"}))
 		w := httptest.NewRecorder()
-		(&reviews{&fakeReviewer{by: c.by}, authorizer.AuthorizerFunc(may)}).ServeHTTP(w, r)
+		(&reviews{&fakeReviewer{by: c.by}, nil, authorizer.AuthorizerFunc(may)}).ServeHTTP(w, r)
 		var answer v1alpha1.PlacementReview
 		if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || w.Code != http.StatusCreated {
 			t.Fatalf("%+v: %d %v", c, w.Code, err)

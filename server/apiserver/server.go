@@ -81,6 +81,8 @@ type Config struct {
 	Place admission.PlaceFunc
 	// Reviewer answers PlacementReviews; nil answers none.
 	Reviewer Reviewer
+	// Services answers ServiceReviews, where Reviewer is there.
+	Services ServiceReviewer
 	// Customizers is how many of them a space has; nil when that is not bounded.
 	Customizers func(space string) int
 	// Collectors says what is wrong with a StatusCollector; nil accepts all.

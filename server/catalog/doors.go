@@ -3,8 +3,12 @@ package catalog
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/binding"
 	"skerry.dev/skerry/store"
 )
@@ -134,6 +138,28 @@ func OpenUntil(c *Catalog, o *Object) (text string, news bool) {
 		text = string(written)
 	}
 	return text, text != c.DoorsNoted[o]
+}
+
+// OpenDoors lists where an object is open besides the targets where it is, and until when. The lock must be held.
+func OpenDoors(c *Catalog, o *Object) (out []v1alpha1.ReviewedDoor) {
+	for _, name := range doorsAt(c, o, o.On).List() {
+		out = append(out, v1alpha1.ReviewedDoor{Target: name, Until: metav1.NewTime(c.Doors[o][name].until.UTC())})
+	}
+	slices.SortFunc(out, func(a, b v1alpha1.ReviewedDoor) int { return strings.Compare(a.Target, b.Target) })
+	return out
+}
+
+// OpenDoorsText says it to people, empty for none.
+func OpenDoorsText(doors []v1alpha1.ReviewedDoor) string {
+	var all []string
+	for _, d := range doors {
+		all = append(all, "at "+d.Target+" until "+d.Until.UTC().Format(time.RFC3339))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "also open " + strings.Join(all, ", ") + " for callers from outside who know its address there; take the " +
+		"annotation " + v1alpha1.AnnotationOpenUntil + " off to close it"
 }
 
 // ReadDoors takes over what the annotation of an object says: a door that it does not name any more is closed. The lock

@@ -95,6 +95,18 @@ func TestDoorsStayOpen(t *testing.T) {
 				if to, _, has := c.d.Serving("a", service, c.uidOf(service)); !has || !slices.Equal(to, []string{"b"}) {
 					t.Errorf("callers at a are led to %v, %v", to, has)
 				}
+				for _, k := range []store.Key{service, ingress} {
+					s, err := c.d.Review(t.Context(), "shop", v1alpha1.PlacementReviewSpec{Object: &v1alpha1.ReviewedObject{
+						APIGroup: k.Group, Resource: k.Resource, Namespace: k.Namespace, Name: k.Name}})
+					if err != nil || len(s.AlsoOpen) != 1 || s.AlsoOpen[0].Target != "a" ||
+						!strings.Contains(c.doorsOf(k), s.AlsoOpen[0].Until.UTC().Format(time.RFC3339)) {
+						t.Errorf("the review says %+v, %v", s.AlsoOpen, err)
+					}
+				}
+				c.eventually("an Event says it", func() bool {
+					all := c.toldOf("StaysOpen")
+					return len(all) == 2 && strings.HasPrefix(all[0], "also open at a until ")
+				})
 				time.Sleep(30 * time.Minute)
 				c.restart()
 				c.eventually("a restart forgets nothing", func() bool { return at("a", true) && at("b", true) })

@@ -9,6 +9,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/binding"
 	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
@@ -36,8 +37,10 @@ func (d *Delivery) annotate(ctx context.Context, k store.Key) error {
 	if d.catalog.LivesOnChanged(o) {
 		annotations[v1alpha1.AnnotationDependents] = orNull(d.catalog.KeptFor(o.Namespace.Space.Namespaces[o.Name]).Record())
 	}
+	open := placement.Event{Key: k, APIVersion: o.Kind.ApiVersion, Kind: o.Kind.Name, UID: o.UID, Reason: "StaysOpen"}
 	if text, news := catalog.OpenUntil(d.catalog, o); news {
 		annotations[v1alpha1.AnnotationOpenUntil] = orNull(text)
+		open.Message = catalog.OpenDoorsText(catalog.OpenDoors(d.catalog, o))
 	}
 	revision, apiVersion := o.Revision, o.Kind.ApiVersion
 	d.catalog.Unlock()
@@ -53,6 +56,9 @@ func (d *Delivery) annotate(ctx context.Context, k store.Key) error {
 	// gofail: var beforeAnnotation struct{}
 	if _, err := d.cfg.API.Patch(ctx, k, apiVersion, "", patch); err != nil {
 		return unlessGone(fmt.Errorf("annotate %s: %w", k, err))
+	}
+	if open.Message != "" {
+		d.cfg.Event(open)
 	}
 	// gofail: var annotatedBeforeForget struct{}
 	return nil

@@ -1,9 +1,16 @@
 package delivery
 
 import (
+	"cmp"
+	"fmt"
 	"math/rand/v2"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/exchange"
 )
@@ -19,6 +26,64 @@ func (d *Delivery) Serving(target string, k store.Key, uid string) (at []string,
 		return nil, "", false
 	}
 	return others(d.catalog, catalog.AnswersAt(d.catalog, o), target), o.Above(), true
+}
+
+// ClosedOf returns what says of a Service at which targets, besides one, it is and may not be called: there the
+// SyncTarget says so.
+func ClosedOf(d *Delivery) func(target string, k store.Key) []string {
+	return func(target string, k store.Key) (closed []string) {
+		d.catalog.RLock()
+		defer d.catalog.RUnlock()
+		o := d.catalog.Find(k)
+		if o == nil || !o.Present {
+			return nil
+		}
+		for _, name := range catalog.AnswersAt(d.catalog, o) {
+			if t := d.catalog.Targets[name]; name != target && t != nil && t.Closes(exchange.Calling) {
+				closed = append(closed, name)
+			}
+		}
+		return closed
+	}
+}
+
+// NamedOf returns what says of a Service, by its key and UID, which targets have it or its name, and whether it reaches
+// its space.
+func NamedOf(d *Delivery) func(k store.Key, uid string) (at []string, reaches bool) {
+	return func(k store.Key, uid string) ([]string, bool) {
+		d.catalog.RLock()
+		defer d.catalog.RUnlock()
+		o := d.catalog.Find(k)
+		if o == nil || !o.Present || o.UID != uid {
+			return nil, false
+		}
+		return d.catalog.Feeds(o).List(), o.Reaches
+	}
+}
+
+// CallableOf returns what finds the UID of a Service that is to be called from a target. The error is one of
+// Kubernetes' API: the space has no such Service, or may use no such target.
+func CallableOf(d *Delivery) func(k store.Key, target string) (uid string, err error) {
+	return func(k store.Key, target string) (string, error) {
+		d.catalog.RLock()
+		defer d.catalog.RUnlock()
+		sp, o := d.catalog.Spaces[k.Space], d.catalog.Find(k)
+		if sp == nil || !sp.Known || o == nil || !o.Present {
+			return "", apierrors.NewNotFound(schema.GroupResource{Resource: k.Resource}, k.Name)
+		}
+		var offered []string
+		for _, t := range d.catalog.Targets {
+			if sp.Offered == nil || sp.Offered.Matches(t.Labels) || o.HasAt(t.Name) {
+				offered = append(offered, t.Name)
+			}
+		}
+		slices.Sort(offered)
+		if !slices.Contains(offered, target) {
+			return "", apierrors.NewBadRequest(fmt.Sprintf("spec.from: this space has no target %q; it has %s", target,
+				cmp.Or(placement.Some(offered), "none")))
+		}
+		return o.UID, nil
+	}
 }
 
 // MovesOf returns what says of a Service whether it, or what answers for it, is on its way to another target.

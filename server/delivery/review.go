@@ -121,6 +121,7 @@ func (d *Delivery) reviewed(space string, q v1alpha1.PlacementReviewSpec) (*revi
 	catalog.AddShares(r.status, o)
 	d.catalog.AddReleases(r.status, o)
 	if o != nil {
+		r.status.AlsoOpen = catalog.OpenDoors(d.catalog, o)
 		r.status.GoesAlong, r.status.StaysBehind = o.Companions(d.catalog)
 	}
 	if o != nil && o.Divided() && o.Division() == nil {

@@ -1,8 +1,8 @@
 package services
 
 import (
-	"cmp"
 	"context"
+	"math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
@@ -21,6 +21,7 @@ type answering struct {
 	k       store.Key
 	call    upward.ServiceCall
 	targets []string
+	foreign bool // another space's
 }
 
 // answersFor are the Services that may answer a call: the one of the key, which is at targets, or those that it leads
@@ -32,7 +33,7 @@ func (s *Services) answersFor(
 ) (named upward.ServiceCall, all []answering) {
 	service, offers, is := s.Imports(k)
 	if !is {
-		return call, []answering{{k, call, targets}}
+		return call, []answering{{k: k, call: call, targets: targets}}
 	}
 	named, call.Host = call, ""
 	named.Service = service
@@ -41,17 +42,17 @@ func (s *Services) answersFor(
 		if !there {
 			continue
 		}
-		is := call
-		if is.Service, is.UID = o.Key.Name, o.UID; o.Key.Space != k.Space {
-			is.Caller = foreign(is.Caller)
+		is := answering{o.Key, call, at, o.Key.Space != k.Space}
+		if is.call.Service, is.call.UID = o.Key.Name, o.UID; is.foreign {
+			is.call.Caller = addressOf(call.Caller)
 		}
-		all = append(all, answering{o.Key, is, at})
+		all = append(all, is)
 	}
 	return named, all
 }
 
-// foreign is what another space is told of a caller: its address.
-func foreign(text string) string {
+// addressOf is what another space is told of a caller.
+func addressOf(text string) string {
 	c, err := exchange.ReadCaller(text)
 	if err != nil {
 		return "" // nobody knows who calls
@@ -64,31 +65,63 @@ func (s *Services) moving(all []answering) bool {
 	return slices.ContainsFunc(all, func(a answering) bool { return s.moves.is(a.k) })
 }
 
-// ways are those to the targets of all Services that may answer: to the one that asks, if it is among them, then the
-// nearest ones, and last those of which nobody knows how far they are.
-func (s *Services) ways(asks string, all []answering) []way {
-	type place struct {
-		answering
-		target string
-	}
+// place is a target where a Service is that may answer.
+type place struct {
+	answering
+	target string
+}
+
+// places are all that may answer: the target that asks, if it is one of them, then the nearest ones (order). How far a
+// target is may change meanwhile.
+func (s *Services) places(asks string, all []answering) []place {
 	var places []place
+	away := map[string]time.Duration{asks: 0}
 	for _, a := range all {
 		for _, target := range a.targets {
 			places = append(places, place{a, target})
+			if rtt, known := s.RTT(target); known && target != asks {
+				away[target] = rtt
+			}
 		}
 	}
-	far := func(p place) time.Duration {
-		if p.target == asks {
-			return 0
-		}
-		return s.far(p.target)
-	}
-	slices.SortStableFunc(places, func(a, b place) int { return cmp.Compare(far(a), far(b)) })
-	var ways []way
+	far := func(p place) (time.Duration, bool) { d, known := away[p.target]; return d, known }
+	order(places, far, func(p place) int { return s.ready.of(p.k, p.target) }, rand.IntN)
+	return places
+}
+
+// ways are those to places.
+func (s *Services) ways(places []place) (ways []way) {
 	for _, p := range places {
 		ways = append(ways, func(ctx context.Context) (*http.Response, error) {
+			if p.foreign {
+				return s.abroad(ctx, p)
+			}
 			return s.at(ctx, p.target, p.k.Space, p.call)
 		})
 	}
 	return ways
+}
+
+// abroad connects to a Service of another space. What that space keeps to itself is not told: where its Pods are, what
+// they are called, and which of its policies keeps whom out.
+func (s *Services) abroad(ctx context.Context, p place) (*http.Response, error) {
+	began := time.Now()
+	resp, err := s.at(exchange.Untraced(ctx), p.target, p.k.Space, p.call)
+	hop := exchange.Hop{At: ".", Reason: exchange.Answered, Message: "space " + p.k.Space + " answers"}
+	if err != nil {
+		f := *exchange.FaultOf(err)
+		switch f.Reason {
+		case exchange.Denied:
+			f.Message = "its NetworkPolicies let in no caller of this address: another space's is an address to them"
+		case exchange.Moving:
+			f.Message = "what answers is on its way to another site"
+		default:
+			f.Message = "no pod of it is ready, or its site does not answer"
+		}
+		f.Message = "space " + p.k.Space + ": " + f.Message
+		hop, err = exchange.HopOf(".", &f, 0), &f
+	}
+	hop.Micros = time.Since(began).Microseconds()
+	exchange.TraceOf(ctx).Add(hop)
+	return resp, err
 }

@@ -1,6 +1,7 @@
 package services
 
 import (
+	"net/http"
 	"net/netip"
 	"slices"
 	"strings"
@@ -76,5 +77,49 @@ func TestAnImportMovesAsWhatItLeadsToDoes(t *testing.T) {
 	w.moving = map[string]bool{"more": true}
 	if _, err := w.ask(t, is); !exchange.IsMoving(err) {
 		t.Errorf("one of them moves: %v", err)
+	}
+}
+
+// Callers of another space hear that it answers, or why not, and nothing of its sites, Pods and policies.
+func TestASpaceKeepsItsPlacesToItself(t *testing.T) {
+	denied := &exchange.Fault{Code: http.StatusForbidden, Reason: exchange.Denied, Message: "guard at oslo lets nobody in"}
+	for name, c := range map[string]struct {
+		answer     error
+		says, hops string
+	}{
+		"it answers":     {nil, "", "Asks it asks space base|Answered space base answers"},
+		"its policies":   {denied, "space base: its NetworkPolicies let in no caller", "|DeniedByNetworkPolicy space base: its NetworkPolicies"},
+		"anything else":  {errBusy, "space base: no pod of it is ready", "|Limited space base: no pod of it is ready"},
+		"what is moving": {&exchange.Fault{Code: 503, Reason: exchange.Moving, Message: "oslo"}, "space base: what answers is on", "|Moving"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{offers: []Offer{{offered("base"), "u"}}, offered: map[store.Key][]string{offered("base"): {"oslo"}},
+				answer: map[string]error{"oslo": c.answer}}
+			is := call
+			is.Service = "derived"
+			ctx, trace := exchange.Tracing(t.Context())
+			resp, err := w.services().connect(ctx, "paris", "paris", "shop", is)
+			if err == nil {
+				resp.Body.Close()
+			} else if !strings.Contains(err.Error(), c.says) {
+				t.Errorf("says %v", err)
+			}
+			var hops []string
+			for _, h := range trace.Hops() {
+				hops = append(hops, h.Reason+" "+h.Message)
+				if h.Pod != "" || h.At != "." {
+					t.Errorf("a hop tells a place: %+v", h)
+				}
+			}
+			text := strings.Join(hops, "|")
+			if (err == nil) != (c.says == "") || !strings.Contains(text, c.hops) {
+				t.Errorf("%v, hops %s", err, text)
+			}
+			for _, secret := range []string{"oslo", "guard"} {
+				if strings.Contains(text, secret) || err != nil && strings.Contains(err.Error(), secret) {
+					t.Errorf("%s is told: %v, %s", secret, err, text)
+				}
+			}
+		})
 	}
 }

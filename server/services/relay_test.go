@@ -143,13 +143,6 @@ func TestWhatCameDownNeverGoesUp(t *testing.T) {
 	}
 }
 
-func codeOf(err error) int {
-	if err == nil {
-		return 0
-	}
-	return exchange.FaultOf(err).Code
-}
-
 // deaf is a parent that has died, to whom no connection comes.
 type deaf struct{}
 

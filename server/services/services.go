@@ -6,11 +6,13 @@
 //	 1. A Pod connects to the address that a Service has at its site, where none of its own Pods is ready.
 //	    The site's agent asks here for a connection (upward.ServiceCall, Serve).
 //	 2. The site has to have that Service, or its name (catalog.NamedAt). Every other call is refused.
-//	 3. The targets where the Service is are asked one after the other, the nearest first. A target answers once
+//	 3. The targets where the Service is are asked one after the other, the nearest first; of those that are about as
+//	    near, one by chance, weighted by the ready Pods that each had when it last answered (order). It answers once
 //	    its agent has a connection to a ready Pod. So a target that has none costs a question, and no byte. Beside
 //	    one that says nothing for a second the next one is asked, too: the first that connects has the call.
 //	 4. A relay whose own targets do not answer asks its parent last, in its own name.
 //	 5. Bytes pass until both sides have ended.
+//	    A connection may be traced (exchange.Trace): then each place says what it decided. Review has a site make one.
 //	 6. A Service that serves an import stands for others, of other spaces, too: these are asked (imports.go).
 //	 7. Where nothing answers because it is on its way to another target, the refusal says so (exchange.Moving): the
 //	    site that asks has its callers wait.
@@ -50,6 +52,12 @@ type Config struct {
 	Imports func(k store.Key) (service string, all []Offer, is bool)
 	// Moves reports whether what answers for a Service is on its way to another target.
 	Moves func(k store.Key) bool
+	// Closed returns the targets, besides one, that have the Service of a key and whose admin lets nobody call it there.
+	Closed func(target string, k store.Key) []string
+	// Named returns the targets that have the Service of a key and UID, or its name, and whether it reaches its space.
+	Named func(k store.Key, uid string) (at []string, reaches bool)
+	// Callable finds the UID of a Service that a target is to call. The error is one of Kubernetes' API.
+	Callable func(k store.Key, target string) (uid string, err error)
 	// Sites reaches the targets.
 	Sites exchange.Sites
 	// RTT is how far away a target is. It is false while nobody knows.
@@ -71,6 +79,7 @@ type Services struct {
 	up     *http.Transport // nil without a parent
 	shares exchange.Shares // of what goes to the parent
 	moves  moves
+	ready  ready
 }
 
 // New returns Services.
@@ -89,7 +98,9 @@ func (s *Services) Serve(w http.ResponseWriter, r *http.Request, target, site, s
 		upward.WriteFault(w, &exchange.Fault{Code: http.StatusBadRequest, Reason: "BadRequest", Message: err.Error()})
 		return
 	}
-	resp, err := s.connect(r.Context(), target, site, space, call)
+	ctx, trace := exchange.TraceAsked(r.Context(), r.Header)
+	resp, err := s.connect(ctx, target, site, space, call)
+	trace.Tell(w.Header())
 	if err != nil {
 		s.Log.Debug("a connection to a Service is refused", "site", site, "space", space,
 			"service", call.Namespace+"/"+call.Service, "err", err)
@@ -126,20 +137,26 @@ func (s *Services) connect(
 	call upward.ServiceCall,
 ) (*http.Response, error) {
 	k := store.Key{Space: space, Resource: "services", Namespace: call.Namespace, Name: call.Service}
+	ctx, told := s.tells(ctx)
 	targets, above, has := s.Serving(target, k, call.UID)
 	if !has {
-		return nil, unknown(target, space, call)
+		err := unknown(target, space, call)
+		told(func() exchange.Hop { return exchange.Hop{Reason: exchange.NoName, Message: err.Error()} })
+		return nil, err
 	}
 	named, answers := s.answersFor(targets, k, call)
 	moving := s.moving(answers) // now: the move may be over when nobody has answered
-	ways := s.ways(target, answers)
-	if target != "" && above != "" && s.up != nil {
+	places := s.places(target, answers)
+	ways := s.ways(places)
+	up := target != "" && above != "" && s.up != nil
+	if up {
 		ways = append(ways, func(ctx context.Context) (*http.Response, error) {
 			asked := call
 			asked.UID = above
 			return s.above(ctx, site, space, asked)
 		})
 	}
+	defer told(func() exchange.Hop { return s.asks(target, k, places, up) })
 	resp, failed := first(ctx, ways)
 	if resp != nil {
 		return resp, nil

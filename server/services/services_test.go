@@ -35,10 +35,16 @@ type world struct {
 	callers []string
 	up      upward.Opener // to the parent of a relay
 	moves   bool
+	closed  []string
 	// offers are what the Service derived stands for, offered where these are, and moving those that are on their way.
 	offers  []Offer
 	offered map[store.Key][]string
 	moving  map[string]bool // by space
+}
+
+// named are paris and where it is.
+func (w *world) named(store.Key, string) ([]string, bool) {
+	return append([]string{"paris"}, w.at...), !w.moves
 }
 
 var errBusy = &exchange.Fault{Code: http.StatusTooManyRequests, Message: "busy"}
@@ -91,9 +97,10 @@ func (w *world) Do(ctx context.Context, target string, r *exchange.Request) (*ht
 }
 
 func (w *world) services() *Services {
-	return New(Config{Serving: w.serving, Sites: w, Moves: func(k store.Key) bool { return w.moves || w.moving[k.Space] },
-		Imports: func(k store.Key) (string, []Offer, bool) { return "db", w.offers, k.Name == "derived" },
-		Parent:  w.up, Log: slog.New(slog.DiscardHandler),
+	return New(Config{Serving: w.serving, Sites: w, Closed: func(string, store.Key) []string { return w.closed }, Named: w.named,
+		Callable: func(store.Key, string) (string, error) { return "u-1", nil },
+		Imports:  func(k store.Key) (string, []Offer, bool) { return "db", w.offers, k.Name == "derived" },
+		Moves:    func(k store.Key) bool { return w.moves || w.moving[k.Space] }, Parent: w.up, Log: slog.New(slog.DiscardHandler),
 		RTT: func(t string) (time.Duration, bool) { d, known := w.rtt[t]; return d, known }})
 }
 

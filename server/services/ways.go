@@ -30,7 +30,8 @@ type answer struct {
 }
 
 var (
-	errLate  = fmt.Errorf("it does not answer within %s", patience)
+	errLate = &exchange.Fault{Code: http.StatusGatewayTimeout, Reason: "Timeout",
+		Message: fmt.Sprintf("it does not answer within %s", patience)}
 	errOther = errors.New("another site has answered")
 )
 
@@ -102,9 +103,24 @@ func drop(answers <-chan answer, open int) (failed []*exchange.Fault) {
 }
 
 // at connects to a Service at one target.
-func (s *Services) at(ctx context.Context, target, space string, call upward.ServiceCall) (*http.Response, error) {
+func (s *Services) at(
+	ctx context.Context,
+	target, space string,
+	call upward.ServiceCall,
+) (resp *http.Response, err error) {
 	r := exchange.ToService(space, call.Namespace, call.Service, call.Host, call.Port)
 	r.Origin, r.Caller = call.UID, call.Caller
+	ctx, told := tracedWay(ctx, target)
+	defer func() { told(err) }()
+	if resp, err = s.joined(ctx, target, r); exchange.TraceOf(ctx) != nil && codeOf(err) == http.StatusBadRequest {
+		resp, err = s.joined(exchange.Untraced(ctx), target, r) // its agent is older, and knows of no trace
+	}
+	s.ready.answered(keyOf(r), target, resp)
+	return resp, err
+}
+
+// joined asks one target for a connection.
+func (s *Services) joined(ctx context.Context, target string, r *exchange.Request) (*http.Response, error) {
 	resp, err := s.Sites.Do(ctx, target, r)
 	if err != nil {
 		return nil, err
@@ -115,12 +131,22 @@ func (s *Services) at(ctx context.Context, target, space string, call upward.Ser
 	return resp, nil
 }
 
+// codeOf is the code of a refusal, 0 for none.
+func codeOf(err error) int {
+	if err == nil {
+		return 0
+	}
+	return exchange.FaultOf(err).Code
+}
+
 // above has the parent connect to a Service, for a site.
 func (s *Services) above(
 	ctx context.Context,
 	site, space string,
 	call upward.ServiceCall,
-) (*http.Response, error) {
+) (resp *http.Response, err error) {
+	ctx, told := tracedWay(ctx, "..")
+	defer func() { told(err) }()
 	done, err := s.shares.Take("", &exchange.Request{Space: space, Verb: exchange.Connect, Resource: exchange.Services})
 	if err != nil {
 		f := *exchange.FaultOf(err)
@@ -134,12 +160,4 @@ func (s *Services) above(
 	}
 	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Header: exchange.Bytes(),
 		Body: exchange.OnClose(conn, done)}, nil
-}
-
-// far is how far away a target is, or an hour while nobody knows.
-func (s *Services) far(target string) time.Duration {
-	if rtt, known := s.RTT(target); known {
-		return rtt
-	}
-	return time.Hour
 }

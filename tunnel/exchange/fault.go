@@ -67,18 +67,23 @@ func (f *Fault) Response() *http.Response {
 		map[string]any{"kind": "Status", "apiVersion": "v1", "metadata": struct{}{},
 			"status": "Failure", "message": f.Message, "reason": f.Reason, "code": f.Code},
 	) // strings cannot fail
-	header := http.Header{
-		"Content-Type":   {"application/json"},
-		"Content-Length": {strconv.Itoa(len(body))},
-	}
+	resp := answerOf(f.Code, body)
 	if f.After > 0 {
-		header.Set("Retry-After", f.RetryAfter())
+		resp.Header.Set("Retry-After", f.RetryAfter())
 	}
+	return resp
+}
+
+// answerOf is an answer in JSON.
+func answerOf(code int, body []byte) *http.Response {
 	return &http.Response{
-		StatusCode:    f.Code,
+		StatusCode:    code,
 		ContentLength: int64(len(body)),
-		Header:        header,
-		Body:          io.NopCloser(bytes.NewReader(body)),
+		Header: http.Header{
+			"Content-Type":   {"application/json"},
+			"Content-Length": {strconv.Itoa(len(body))},
+		},
+		Body: io.NopCloser(bytes.NewReader(body)),
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -30,6 +31,22 @@ const (
 // HeaderSite is the header of an answer that names the targets below the receiver's child that the
 // answer came through, with slashes between them.
 const HeaderSite = "Skerry-Site"
+
+// HeaderReady is the header of an answer that says how many Pods of a Service are ready at the site that has
+// connected to one.
+const HeaderReady = "Skerry-Ready"
+
+// mostReady bounds that number.
+const mostReady = 10_000
+
+// ReadyIn is the number of ready Pods that an answer says, 0 where it says none.
+func ReadyIn(h http.Header) int {
+	n, err := strconv.Atoi(h.Get(HeaderReady))
+	if err != nil || n < 0 {
+		return 0
+	}
+	return min(n, mostReady)
+}
 
 // protocols are the subprotocols that Kubernetes speaks over an upgraded connection. Whatever else
 // a client offers, such as a bearer token in the place of a subprotocol, does not pass.
@@ -149,6 +166,12 @@ func passing(asked http.Header, code int, h http.Header) (http.Header, error) {
 			}
 		}
 		out.Set(HeaderSite, site)
+	}
+	if n := ReadyIn(h); n > 0 {
+		out.Set(HeaderReady, strconv.Itoa(n))
+	}
+	if trace := h.Get(HeaderTrace); len(trace) <= mostTraced && isLine(trace) && trace != "" {
+		out.Set(HeaderTrace, trace)
 	}
 	if code != http.StatusSwitchingProtocols {
 		if err := passWarnings(out, h); err != nil {

@@ -141,6 +141,10 @@ func (r *Request) take(key string, values []string, upgrade http.Header) (err er
 		}
 	case headerCaller:
 		r.Caller = value
+	case HeaderTrace:
+		if r.Traced = value == traceAsk; !r.Traced {
+			err = fmt.Errorf("%.20q", value)
+		}
 	case headerPath:
 		r.Path = strings.Split(value, "/")
 	case headerTimeout:

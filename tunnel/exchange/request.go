@@ -40,7 +40,7 @@ type Request struct {
 	// namespaces carry this UID: a space that was made again does not reach what the one before left.
 	// The center sets it when the request leaves.
 	SpaceUID string
-	// Resource is what Pod names where it is no Pod: Claims, Jobs or ReplicaSets, and Services for Connect.
+	// Resource is what Pod names where it is no Pod: Claims, Jobs or ReplicaSets, and Services for Connect and Call.
 	Resource string
 	// UID is that of the Pod at the receiver, as it was reported; none for a view.
 	UID string
@@ -59,6 +59,8 @@ type Request struct {
 	Groups []string
 	// Caller goes with Connect to a Service: the Pod that calls, as Caller.Encode has it. Empty says nothing of it.
 	Caller string
+	// Traced has the places on the way say what they decide: Connect to a Service alone, see HeaderTrace.
+	Traced bool
 	// Path are the names of the targets to go through below the receiver. With one, a Pod and its UID
 	// are those at the last target, and no tier above has to know it. Without one a relay looks the Pod
 	// up in its own space.
@@ -103,7 +105,7 @@ func (r *Request) Check() error {
 		return fmt.Errorf("%w: space %.80q", ErrRequest, r.Space)
 	case r.SpaceUID != "" && !uidForm.MatchString(r.SpaceUID):
 		return fmt.Errorf("%w: UID %.80q of the space", ErrRequest, r.SpaceUID)
-	case r.Resource != "" && !r.fitsResource():
+	case r.Resource != "" && !r.fitsResource(), r.Verb == Call && r.Resource != Services:
 		return fmt.Errorf("%w: %s of %.80q", ErrRequest, r.Verb, r.Resource)
 	case r.Verb == View: // which checkView checks
 	case !labelForm.MatchString(r.Namespace):
@@ -124,8 +126,8 @@ func (r *Request) Check() error {
 		return fmt.Errorf("%w: more than %d groups", ErrRequest, maxGroups)
 	case r.Timeout < 0:
 		return fmt.Errorf("%w: a timeout below zero", ErrRequest)
-	case r.Caller != "" && r.Resource != Services:
-		return fmt.Errorf("%w: %s with a caller", ErrRequest, r.Verb)
+	case (r.Caller != "" || r.Traced) && (r.Resource != Services || r.Verb != Connect):
+		return fmt.Errorf("%w: %s with a caller, or traced", ErrRequest, r.Verb)
 	}
 	if r.Caller != "" {
 		if _, err := ReadCaller(r.Caller); err != nil {
@@ -158,7 +160,7 @@ func (r *Request) Check() error {
 // fitsResource reports whether the verb is one for what the request is about.
 func (r *Request) fitsResource() bool {
 	if r.Resource == Services {
-		return r.Verb == Connect && r.Origin != ""
+		return (r.Verb == Connect || r.Verb == Call) && r.Origin != ""
 	}
 	return born[r.Resource] != nil && r.Verb.ofBorn() && r.Origin == ""
 }
@@ -197,6 +199,9 @@ func (r *Request) encode() ([]byte, error) {
 		set(headerGroup, url.QueryEscape(g))
 	}
 	set(headerCaller, r.Caller)
+	if r.Traced {
+		set(HeaderTrace, traceAsk)
+	}
 	set(headerPath, strings.Join(r.Path, "/"))
 	if r.Timeout > 0 {
 		set(headerTimeout, strconv.FormatInt(max(1, r.Timeout.Milliseconds()), 10))

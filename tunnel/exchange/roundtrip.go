@@ -27,6 +27,10 @@ const endTime = time.Second
 // answer with code 101 the Body is an io.ReadWriteCloser of the upgraded connection. The body must
 // be closed; the stream ends with it, and at once when ctx does.
 func RoundTrip(ctx context.Context, stream tunnel.Stream, r *Request) (*http.Response, error) {
+	if r.Verb == Connect && r.Resource == Services && TraceOf(ctx) != nil {
+		traced := *r
+		traced.Traced, r = true, &traced
+	}
 	text, err := r.encode()
 	if err != nil {
 		stream.Cancel()

@@ -73,10 +73,19 @@ func (s *serving) serve(ctx context.Context, answer Answer) error {
 		ctx, cancel = context.WithTimeout(ctx, r.Timeout)
 		defer cancel()
 	}
+	var trace *Trace
+	if r.Traced {
+		ctx, trace = Tracing(ctx)
+	}
+	began := time.Now()
 	resp, err := answer(ctx, r)
 	if err != nil {
 		resp = FaultOf(err).Response()
+		if trace.silent() {
+			trace.Add(HopOf(".", err, time.Since(began)))
+		}
 	}
+	trace.Tell(resp.Header)
 	defer resp.Body.Close()
 	return s.send(resp, r.Upgrade)
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/url"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -29,6 +30,9 @@ const (
 	Change Verb = "change"
 	// View reads what a space has in its namespaces at a site. It is of no Pod.
 	View Verb = "view"
+	// Call has a site call a Service as a Pod there would, and end the call at once. The answer is a Traced. Path has
+	// the targets below the receiver that lead to the site.
+	Call Verb = "call"
 )
 
 // OptionPort is the port that Connect connects to. It has to be given.
@@ -36,6 +40,10 @@ const OptionPort = "port"
 
 // OptionHost is the host name of the Pod of a Service that Connect connects to. Without it any Pod is meant.
 const OptionHost = "host"
+
+// OptionAs is the Pod in whose name a site calls a Service, as NAMESPACE/NAME in the space. Without it the site takes
+// one that it has.
+const OptionAs = "as"
 
 // IsHost reports whether a text may be the host name of a Pod.
 func IsHost(text string) bool { return labelForm.MatchString(text) }
@@ -63,6 +71,14 @@ func natural(s string) bool { _, err := strconv.ParseUint(s, 10, 63); return err
 func moment(s string) bool { _, err := time.Parse(time.RFC3339, s); return err == nil }
 
 func port(s string) bool { n, err := strconv.ParseUint(s, 10, 16); return err == nil && n > 0 }
+
+// portOrName is a port of a Service by its number or its name.
+func portOrName(s string) bool { return port(s) || labelForm.MatchString(s) }
+
+func podName(s string) bool {
+	namespace, name, both := strings.Cut(s, "/")
+	return both && labelForm.MatchString(namespace) && isName(name)
+}
 
 func split(s string) bool { return s == "All" || s == "Stdout" || s == "Stderr" }
 
@@ -107,6 +123,7 @@ var (
 		Evict: ending, Delete: ending, Change: {"dryRun": all},
 		Connect: {OptionPort: port, OptionHost: IsHost},
 		View:    viewing,
+		Call:    {OptionPort: portOrName, OptionHost: IsHost, OptionAs: podName},
 	}
 	many = map[string]bool{"command": true, "ports": true, OptionAmong: true}
 )

@@ -37,6 +37,7 @@ func Via(
 		site += "/" + below
 	}
 	resp.Header.Set(HeaderSite, site)
+	TraceOf(ctx).Take(target, resp.Header)
 	return resp, nil
 }
 

@@ -19,7 +19,7 @@ func (r *Request) Way() string {
 	switch r.Verb {
 	case Log:
 		return Logs
-	case View:
+	case View, Call: // which shows how things are, and reaches no further than a Pod of the site
 		return Viewing
 	case Connect:
 		if r.Resource == Services {

@@ -40,7 +40,8 @@ var uidForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 
 // Call asks the parent for a connection to a Service. Site is the path of the site below this tier, empty
 // where this is the site. The connection has to be closed; it ends with ctx, and is an exchange.CloseWriter. A
-// refusal is an *exchange.Fault: nothing was sent then to whatever answers for the Service.
+// refusal is an *exchange.Fault: nothing was sent then to whatever answers for the Service. Of a context that is
+// traced, the parent says what it and the places behind it decided.
 func Call(ctx context.Context, up http.RoundTripper, space, site string, c ServiceCall) (io.ReadWriteCloser, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://parent/", nil)
 	if err != nil {
@@ -52,10 +53,13 @@ func Call(ctx context.Context, up http.RoundTripper, space, site string, c Servi
 	if c.Caller != "" {
 		req.Header.Set(headerCaller, c.Caller)
 	}
+	trace := exchange.TraceOf(ctx)
+	trace.Ask(req.Header)
 	resp, err := up.RoundTrip(req)
 	if err != nil {
 		return nil, unreachable("the parent", err)
 	}
+	trace.Take("..", resp.Header)
 	return exchange.Connection(resp)
 }
 
@@ -107,7 +111,7 @@ func ReadServiceCall(r *http.Request) (c ServiceCall, err error) {
 }
 
 // AnswerServiceCall passes bytes between whoever calls and a connection, which it closes, until both have
-// ended or the request's context has.
+// ended or the request's context has. Of the headers of w it sends exchange.HeaderTrace.
 func AnswerServiceCall(w http.ResponseWriter, r *http.Request, conn io.ReadWriteCloser) error {
 	defer conn.Close()
 	caller, buffered, err := http.NewResponseController(w).Hijack()
@@ -117,7 +121,11 @@ func AnswerServiceCall(w http.ResponseWriter, r *http.Request, conn io.ReadWrite
 	defer caller.Close()
 	var head bytes.Buffer
 	head.WriteString("HTTP/1.1 101 Switching Protocols\r\n")
-	_ = exchange.Bytes().Write(&head) // a buffer takes everything
+	answer := exchange.Bytes()
+	if trace := w.Header().Get(exchange.HeaderTrace); trace != "" {
+		answer.Set(exchange.HeaderTrace, trace)
+	}
+	_ = answer.Write(&head) // a buffer takes everything
 	head.WriteString("\r\n")
 	if _, err := caller.Write(head.Bytes()); err != nil {
 		return fmt.Errorf("answer a call: %w", err)

@@ -85,6 +85,10 @@ type PlacementReviewStatus struct {
 	// Cut is how many more targets there are.
 	// +optional
 	Cut int32 `json:"cut,omitempty"`
+	// AlsoOpen are the SyncTargets that the object has left and where it stays a way in for callers from outside for a
+	// while, as its annotation skerry.dev/open-until says.
+	// +optional
+	AlsoOpen []ReviewedDoor `json:"alsoOpen,omitempty"`
 	// GoesAlong are the objects that are also wherever the object of spec.object is, such as its
 	// ConfigMaps, its Service, and the Ingress of that: at most 1,000 of those that who asks may get.
 	// It is empty for a Placement.
@@ -94,6 +98,12 @@ type PlacementReviewStatus struct {
 	// along with it: at most 1,000 of those that who asks may get. It is empty for a Placement.
 	// +optional
 	StaysBehind []ReviewedCompanion `json:"staysBehind,omitempty"`
+}
+
+// ReviewedDoor is a SyncTarget where callers from outside still get in.
+type ReviewedDoor struct {
+	Target string      `json:"target"`
+	Until  metav1.Time `json:"until"`
 }
 
 // ReviewedCompanion is an object that another one names, or that selects or names another one.

@@ -119,7 +119,7 @@ func TestEveryMemberMayAskWhereWhatHeMayGetIs(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !slices.ContainsFunc(b.Roles["system:basic-user"].Rules, func(r rbacv1.PolicyRule) bool {
-		return slices.Equal(r.Resources, []string{"placementreviews"}) && slices.Equal(r.Verbs, []string{"create"})
+		return slices.Equal(r.Resources, []string{"placementreviews", "servicereviews"}) && slices.Equal(r.Verbs, []string{"create"})
 	}) {
 		t.Error("a user of one namespace may not create a PlacementReview")
 	}

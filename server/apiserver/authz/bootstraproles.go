@@ -20,8 +20,8 @@ type Bootstrap struct {
 }
 
 // NewBootstrap returns the well-known roles and bindings. Rights on Placements are part of view and
-// edit. Every member of a space may create PlacementReviews, as SelfSubjectAccessReviews: the answer is
-// given to those only who may get the object.
+// edit. Every member of a space may create PlacementReviews and ServiceReviews, as SelfSubjectAccessReviews: the
+// answer is given to those only who may get the object.
 func NewBootstrap() (*Bootstrap, error) {
 	b := &Bootstrap{Roles: map[string]*rbacv1.ClusterRole{}}
 	all := bootstrappolicy.ClusterRoles()
@@ -45,7 +45,8 @@ func NewBootstrap() (*Bootstrap, error) {
 	b.grant("view", v1alpha1.FleetGroup, v1alpha1.ServiceImports, readVerbs)
 	basic := b.Roles["system:basic-user"]
 	basic.Rules = append(basic.Rules, rbacv1.PolicyRule{
-		APIGroups: []string{"skerry.dev"}, Resources: []string{"placementreviews"}, Verbs: []string{"create"}})
+		APIGroups: []string{"skerry.dev"}, Resources: []string{"placementreviews", "servicereviews"},
+		Verbs: []string{"create"}})
 	reader := metricsReader()
 	b.Roles[reader.Name] = reader
 	sums, err := Aggregate(b.Roles)

@@ -11,8 +11,14 @@ import (
 // OwnGroup is the URL path of the group of the kinds of skerry.dev.
 const OwnGroup = "/apis/skerry.dev"
 
-// Reviews is a resource of skerry.dev that can be created only.
-const Reviews = "placementreviews"
+// Reviews and ServiceReviews are resources of skerry.dev that can be created only.
+const (
+	Reviews        = "placementreviews"
+	ServiceReviews = "servicereviews"
+)
+
+// IsReview reports whether a resource of skerry.dev can be created only.
+func IsReview(resource string) bool { return resource == Reviews || resource == ServiceReviews }
 
 // Bindings is a resource of skerry.dev that can be read only.
 const Bindings = "bindings"
@@ -22,7 +28,7 @@ const Bindings = "bindings"
 func InEverySpace(resource string) bool {
 	resource, _, _ = strings.Cut(resource, "/")
 	switch resource {
-	case "placements", "customizers", "statuscollectors", "combinedstatuses", "upsyncs", Bindings, Reviews:
+	case "placements", "customizers", "statuscollectors", "combinedstatuses", "upsyncs", Bindings, Reviews, ServiceReviews:
 		return true
 	}
 	return false
@@ -32,9 +38,9 @@ func InEverySpace(resource string) bool {
 func verbs(resource, space string, defined []string) []string {
 	inRoot := space == request.RootSpace || space == request.AllSpaces
 	switch {
-	case resource == Reviews && inRoot:
+	case IsReview(resource) && inRoot:
 		return nil
-	case resource == Reviews:
+	case IsReview(resource):
 		return []string{"create"}
 	case resource == Bindings:
 		return []string{"get", "list", "watch"}
