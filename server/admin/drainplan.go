@@ -125,6 +125,12 @@ func (s *fleetState) leaveTo(u *unit, from string, v placement.Vacated) departur
 		d.Message = strings.Join(volumes[:min(3, len(volumes))], ", ") + " would be left behind"
 		return d
 	}
+	if on := u.ties[from].runsOn; len(on) > 0 {
+		d.Reason = string(placement.WouldRunOn)
+		d.Message = strings.Join(on[:min(3, len(on))], ", ") + " would run on there beside the one elsewhere: " +
+			"sync.whenPlacementDeleted of its Placement is Orphan"
+		return d
+	}
 	begun := u.ties[from].begun
 	if t := s.target(from); t != nil && t.Restarts() && len(begun) > 0 {
 		d.Message = strings.Join(begun[:min(3, len(begun))], ", ") + " is stopped first, and begins anew there"

@@ -30,9 +30,11 @@ func TestARemovalSaysWhatBecomesOfEachUnit(t *testing.T) {
 		pinned.wish = placement.Wish{Names: []string{"a"}, Count: 1}
 		once.ties = map[string]ties{"a": {once: []string{"statefulsets/db"}, volumes: []string{"statefulsets/db"}}}
 		held.suspended, held.ties = true, map[string]ties{"a": {once: []string{"statefulsets/db"}}}
+		orphan := anywhere("orphan", "a", 1)
+		orphan.ties = map[string]ties{"a": {once: []string{"statefulsets/db"}, runsOn: []string{"statefulsets/db"}}}
 		begun := anywhere("begun", "a", 1)
 		begun.ties = map[string]ties{"a": {begun: []string{"jobs/report"}}}
-		state.units = []*unit{anywhere("other", "b", 1), free, pinned, once, held, begun}
+		state.units = []*unit{anywhere("other", "b", 1), free, pinned, once, orphan, held, begun}
 		return state
 	}
 	for name, c := range map[string]struct {
@@ -40,9 +42,10 @@ func TestARemovalSaysWhatBecomesOfEachUnit(t *testing.T) {
 		moves, stays, twice string
 	}{
 		"another fits": {sites: []string{"a", "b"}, moves: "free>b ;",
-			stays: "pinned> Pinned;once> VolumeWouldStay;held> Suspended;begun> JobRunning;", twice: "once>b ;"},
+			stays: "pinned> Pinned;once> VolumeWouldStay;orphan> WouldRunOn;held> Suspended;begun> JobRunning;",
+			twice: "once>b ;orphan>b ;"},
 		"no other fits": {sites: []string{"a"},
-			stays: "free> NoOtherTarget;pinned> Pinned;once> NoOtherTarget;held> Suspended;begun> NoOtherTarget;"},
+			stays: "free> NoOtherTarget;pinned> Pinned;once> NoOtherTarget;orphan> NoOtherTarget;held> Suspended;begun> NoOtherTarget;"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, found := fleet(c.sites...).removal("a", time.Now())

@@ -34,11 +34,12 @@ type unit struct {
 	load      placement.Load
 	ties      map[string]ties // per target
 	suspended bool
+	orphans   bool // what leaves a target goes on there
 }
 
-// ties are what a unit has on a target that it cannot just leave: claims, what two sites must not run, and
-// what runs until it ends.
-type ties struct{ volumes, once, begun []string }
+// ties are what a unit has on a target that it cannot just leave: claims, what two sites must not run, of that what
+// would run on where it leaves, and what runs until it ends.
+type ties struct{ volumes, once, runsOn, begun []string }
 
 // fleetState is what there is to decide about, as the center would read it.
 type fleetState struct {
@@ -239,6 +240,7 @@ func (r *spaceReader) placement(o *unstructured.Unstructured) error {
 	r.rules = append(r.rules, rule)
 	r.unit(store.Key{Group: v1alpha1.GroupVersion.Group, Resource: "placements", Name: p.Name}, func(u *unit) {
 		u.decision, u.wish, u.rule, u.suspended = p.Status.Decision, rule.Wish, rule, p.Spec.Suspend
+		u.orphans = p.Spec.Sync.WhenPlacementDeleted == v1alpha1.PlacementOrphan
 	})
 	return nil
 }
@@ -310,6 +312,9 @@ func (r *spaceReader) object(kind schema.GroupVersionResource, o *unstructured.U
 		}
 		if volume || work.Once || breaks {
 			t.once = append(t.once, text)
+		}
+		if u.orphans && (work.Once || breaks) {
+			t.runsOn = append(t.runsOn, text)
 		}
 		if begun {
 			t.begun = append(t.begun, text)
