@@ -417,6 +417,9 @@ operators: verdicts build testenv $(COMPARED:%=bin/operators/%/operator) ## exis
 	cd testenv/operators/metrics-server && go build -p $(JOBS) -o ../../../bin/operators/metrics-server/ tool
 	$$(bin/testenv tools)/kubectl kustomize \
 	  "$$(cd testenv/operators/metrics-server && go list -f '{{.Module.Dir}}' tool)"/manifests/base >bin/operators/metrics-server/install.yaml
+	mkdir -p bin/operators/external-dns
+	cd testenv/operators/external-dns && go build -p $(JOBS) -o ../../../bin/operators/external-dns/ tool
+	cp -r --no-preserve=mode "$$(cd testenv/operators/external-dns && go list -f '{{.Module.Dir}}' tool)"/kustomize bin/operators/external-dns/
 	mkdir -p bin/operators/certmanager && rm -f bin/operators/certmanager/*.tgz
 	cd testenv/operators/certmanager && go build -p $(JOBS) -ldflags '-X $(CERT_MANAGER)/pkg/util.AppVersion=$(CERT_MANAGER_RELEASE)' \
 	  -o $(CURDIR)/bin/operators/certmanager/ tool
