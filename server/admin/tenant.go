@@ -16,8 +16,8 @@ type ofASpace struct{ user, space string }
 
 func (e *ofASpace) Error() string {
 	return fmt.Sprintf("this is for admins of the center, and these credentials are of user %s of space %s alone; "+
-		"in the space, kubectl get nodes shows its sites, kubectl get -o wide where an object is, and "+
-		"skerry explain placement why; an admin of the center has admin.kubeconfig of its data directory", e.user, e.space)
+		"in the space, kubectl get -o wide shows where an object is, and skerry explain "+
+		"placement why; an admin of the center has admin.kubeconfig of its data directory", e.user, e.space)
 }
 
 // Status implements apierrors.APIStatus.

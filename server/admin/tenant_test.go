@@ -49,7 +49,7 @@ func TestCredentialsOfASpace(t *testing.T) {
 		if (err != nil) != c.tenant || c.tenant != apierrors.IsUnauthorized(err) {
 			t.Errorf("%s: %v", c.url, err)
 		}
-		if c.tenant && !strings.Contains(Plain(err).Error(), "user carol of space shop alone; in the space, kubectl get nodes") {
+		if c.tenant && !strings.Contains(Plain(err).Error(), "user carol of space shop alone; in the space, kubectl get -o wide shows") {
 			t.Errorf("%s: says %v", c.url, Plain(err))
 		}
 	}
