@@ -20,13 +20,15 @@ import (
 	"skerry.dev/skerry/packaging/tracing"
 	"skerry.dev/skerry/server"
 	"skerry.dev/skerry/server/admin"
+	"skerry.dev/skerry/server/pki"
 	"skerry.dev/skerry/tunnel/commandline"
 	"skerry.dev/skerry/tunnel/lease"
 )
 
 func certificateLife() cli.Flag {
-	f := commandline.DurationFlag(server.DefaultCertificateLife, "how long agents' certificates live; they renew "+
-		"them at two thirds, and one that has expired may still be renewed", "certificate-life")
+	f := commandline.DurationFlag(server.DefaultCertificateLife,
+		commandline.Bounds{Least: shortestCertificate, Most: pki.AuthorityLife}, "how long agents' certificates live; "+
+			"they renew them at two thirds, and one that has expired may still be renewed", "certificate-life")
 	f.EnvVars = env("certificate-life")
 	return f
 }
@@ -114,9 +116,6 @@ func checkCenter(c *cli.Context) error {
 	if err := commandline.HostNames("--advertise", c.StringSlice("advertise")); err != nil {
 		return err
 	}
-	if c.Duration("certificate-life") < shortestCertificate {
-		return commandline.Usage("--certificate-life %s: at least %s", c.Duration("certificate-life"), shortestCertificate)
-	}
 	if len(c.StringSlice("parent")) > 0 {
 		return checkAgent(c)
 	}
@@ -128,7 +127,7 @@ func checkCenter(c *cli.Context) error {
 }
 
 // shortestCertificate is the shortest life of an agent's certificate: it has to outlast the way to
-// the agent and its next session.
+// the agent and its next session. None outlives the authority that signs it.
 const shortestCertificate = 10 * time.Second
 
 // centerGC is the garbage collector's target of a center: its live heap is watch caches that seldom

@@ -19,9 +19,6 @@ func TokenCommand() *cli.Command {
 		if err := admin.CheckJoinOutput(c.String("output")); err != nil {
 			return err
 		}
-		if ttl := c.Duration("ttl"); ttl <= 0 {
-			return commandline.Usage("--ttl %s: write a duration above 0, such as 24h; see: %s --help", ttl, c.Command.HelpName)
-		}
 		uses := c.Int("uses")
 		if uses < 1 || uses > sessions.MaxTokenUses {
 			return commandline.Usage("--uses %d: a token joins 1 to %d sites; for more make several tokens",
@@ -97,7 +94,8 @@ func TokenCommand() *cli.Command {
 				&cli.StringSliceFlag{Name: "labels",
 					Usage: "k=v labels that each of its sites will have here, whatever the site says"},
 				&cli.IntFlag{Name: "uses", Value: 1, Usage: "how many sites it joins, up to 1000; each with a name of its own"},
-				commandline.DurationFlag(24*time.Hour, "how long it may be used, such as 30m or 7d", "ttl"))},
+				commandline.DurationFlag(24*time.Hour, commandline.Bounds{Least: time.Second, Most: commandline.Longest},
+					"how long it may be used, such as 30m or 7d, at most 366d", "ttl"))},
 		{
 			Name:   "list",
 			Usage:  "list the tokens; secrets are not kept and cannot be shown",

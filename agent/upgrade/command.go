@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+
+	"skerry.dev/skerry/tunnel/commandline"
 )
 
 // Command is `skerry agent upgrade`.
@@ -16,7 +18,7 @@ func Command() *cli.Command {
 			&cli.StringFlag{Name: "data-dir", Value: "/var/lib/skerry-agent", Usage: "the agent's data directory"},
 			&cli.StringFlag{Name: "command", Value: "/etc/skerry/upgrade-agent",
 				Usage: "program of root's that installs the version which is its only argument, and starts the agent again"},
-			&cli.DurationFlag{Name: "timeout", Value: 30 * time.Minute, Usage: "how long it may take"},
+			commandline.DurationFlag(30*time.Minute, commandline.Bounds{Least: time.Second}, "how long it may take", "timeout"),
 			&cli.StringFlag{Name: "result", Value: ResultFile, Usage: "file where to say what has become of it, for the agent"},
 		},
 		Action: func(c *cli.Context) error {

@@ -70,9 +70,10 @@ func CACommand() *cli.Command {
 				Action: do(RotateCA),
 				Flags: ClientFlags(
 					DataFlag(),
-					commandline.DurationFlag(0, "use the new authorities after this time, although sites do not trust them yet "+
-						"(default: wait for all)", "switch-after"),
-					commandline.DurationFlag(v1alpha1.DefaultRetireAfter,
+					commandline.DurationFlag(0, commandline.Bounds{Most: commandline.Longest},
+						"use the new authorities after this time, although sites do not trust them yet "+
+							"(default: wait for all)", "switch-after"),
+					commandline.DurationFlag(v1alpha1.DefaultRetireAfter, commandline.Bounds{Most: commandline.Longest},
 						"how long the old authorities stay trusted at least: kubeconfigs name them", "retire-after"),
 					&cli.BoolFlag{
 						Name:  "force",

@@ -33,7 +33,7 @@ func SelectorFlag() cli.Flag {
 
 // WaitFlag is --wait, which kubectl calls --timeout.
 func WaitFlag(usual time.Duration, usage string) cli.Flag {
-	return commandline.DurationFlag(usual, usage, "wait", "timeout")
+	return commandline.DurationFlag(usual, commandline.Bounds{}, usage, "wait", "timeout")
 }
 
 // OneArgument returns the command's only argument.

@@ -40,7 +40,8 @@ func drainCommand() *cli.Command {
 		ArgsUsage: "NAME",
 		Flags: ClientFlags(
 			&cli.BoolFlag{Name: "dry-run", Usage: "say what would leave and what would stay, change nothing"},
-			commandline.DurationFlag(0, "how long to wait until everything has left; 0: for ever", "timeout", "wait"),
+			commandline.DurationFlag(0, commandline.Bounds{},
+				"how long to wait until everything has left; 0: for ever", "timeout", "wait"),
 			&cli.StringFlag{Name: "jobs", Usage: "what becomes of Jobs that have begun there: Wait until they have ended, " +
 				"or Restart: stop them, and begin them anew elsewhere; without it spec.drain.jobs of the site says so"},
 			DataFlag(),

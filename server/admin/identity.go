@@ -21,6 +21,7 @@ import (
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/tunnel/period"
 )
 
 // KubeconfigOptions say for whom, and for which space, a kubeconfig is made.
@@ -51,7 +52,8 @@ func (o KubeconfigOptions) check() error {
 		)
 	}
 	if o.TTL < shortestTokenLife || o.TTL > longestTokenLife {
-		return Usage("--ttl %s: between %s and %s", o.TTL, shortestTokenLife, longestTokenLife)
+		return Usage("--ttl %s: write a duration between %s and %s",
+			period.Format(o.TTL), period.Format(shortestTokenLife), period.Format(longestTokenLife))
 	}
 	if o.Role != "" && !slices.Contains(grantable, o.Role) {
 		return Usage("--role %q: use %s", o.Role, strings.Join(grantable, ", "))

@@ -78,7 +78,8 @@ func RebalanceCommand() *cli.Command {
 			&cli.StringFlag{Name: "target", Usage: "move only from, or to, this SyncTarget"},
 			&cli.BoolFlag{Name: "dry-run", Usage: "print the plan, change nothing"},
 			&cli.IntFlag{Name: "max-moves", Value: 10, Usage: "how many units to move at most"},
-			commandline.DurationFlag(15*time.Minute, "how long one move may take", "timeout"),
+			commandline.DurationFlag(15*time.Minute, commandline.Bounds{Least: time.Second}, "how long one move may take",
+				"timeout"),
 			DataFlag(),
 			QuietFlag()),
 		Action: func(c *cli.Context) error {

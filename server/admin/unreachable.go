@@ -35,6 +35,10 @@ func Plain(err error) error {
 	if errors.As(err, &other) {
 		return other
 	}
+	var tenant *ofASpace
+	if errors.As(err, &tenant) {
+		return tenant
+	}
 	if err != nil && strings.Contains(err.Error(), noCredentials) {
 		return fmt.Errorf("%w; %s", errNoCredentials, "do what the line above says, such as skerry login, or give "+
 			"--kubeconfig the file of the center's admin")
@@ -70,6 +74,12 @@ func (r reaching) RoundTrip(request *http.Request) (*http.Response, error) {
 		if another, err := isAnother(request.Context(), r.next.RoundTrip, request.URL); err == nil && another {
 			response.Body.Close()
 			return nil, &notCenter{request.URL.Host}
+		}
+	}
+	if err == nil && response.StatusCode == http.StatusUnauthorized {
+		if tenant := elsewhere(request); tenant != nil {
+			response.Body.Close()
+			return nil, tenant
 		}
 	}
 	if err == nil || request.Context().Err() != nil {

@@ -13,7 +13,7 @@ import (
 const (
 	defaultTokenLife  = 30 * 24 * time.Hour
 	shortestTokenLife = 10 * time.Minute
-	longestTokenLife  = 366 * 24 * time.Hour
+	longestTokenLife  = commandline.Longest
 )
 
 // defaultRole is what `skerry space kubeconfig` gives a user who has no role yet.
@@ -69,7 +69,8 @@ func kubeconfigCommand() *cli.Command {
 			},
 			namespaceFlag(),
 			atFlag(),
-			commandline.DurationFlag(defaultTokenLife, "how long it is good for, 10m to 366d", "ttl"),
+			commandline.DurationFlag(defaultTokenLife, commandline.Bounds{Least: shortestTokenLife, Most: longestTokenLife},
+				"how long it is good for, 10m to 366d", "ttl"),
 			&cli.BoolFlag{
 				Name:  "renewable",
 				Usage: "let the holder renew it, for as long as it is used and the user is not revoked",

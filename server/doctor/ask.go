@@ -101,6 +101,7 @@ const (
 	otherCA
 	badCertificate
 	refused
+	noCredentials
 )
 
 // reason is why a center is not reached.
@@ -131,6 +132,9 @@ func reach(err error) reason {
 		return reason{way: refused, why: alert.Error()}
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return reason{way: unreached, why: "connection refused"}
+	}
+	if _, why, ok := strings.Cut(err.Error(), "getting credentials: "); ok { // as client-go calls it
+		return reason{way: noCredentials, why: why}
 	}
 	if why, ok := netreason.Of(err); ok {
 		return reason{way: unreached, why: why}

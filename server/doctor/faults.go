@@ -94,7 +94,11 @@ var (
 		Fix:   "add the name to advertise: of the center, and restart it: it issues its certificate when it starts"}
 	credentialsRefused = doctor.Fault{Name: "credentials-refused",
 		Means: "The center does not accept the credentials of the kubeconfig (401): they have expired or were revoked.",
-		Fix:   "get a new kubeconfig of the center's admin: skerry space kubeconfig SPACE --user NAME"}
+		Fix: "for the center take admin.kubeconfig from its data directory; for a space get a new kubeconfig of its admin: " +
+			"skerry space kubeconfig SPACE --user NAME"}
+	credentialsNone = doctor.Fault{Name: "credentials-none",
+		Means: "The program that the kubeconfig names gives no credentials: nobody is logged in, or they have ended.",
+		Fix:   "do what the program's own line above says: skerry login, or skerry space use with a new kubeconfig"}
 	workstationClock = doctor.Fault{Name: "workstation-clock-off",
 		Means: "This machine's clock is more than 10 minutes from the center's: certificates are refused.",
 		Fix:   "set this machine's clock: timedatectl set-ntp true"}

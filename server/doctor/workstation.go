@@ -39,7 +39,7 @@ func Workstation(cfg WorkstationConfig) []doctor.Check {
 			Faults: []doctor.Fault{kubeconfigMissing, kubeconfigUnusable}},
 		{Name: "workstation.center", What: "the center answers", Needs: []string{"workstation.kubeconfig"},
 			Run: w.reach, Faults: []doctor.Fault{centerUnresolved, centerSilent, centerWrongCA, centerCertificate,
-				workstationClock, credentialsRefused, notReady}},
+				workstationClock, credentialsRefused, credentialsNone, notReady}},
 	}, w.statuses("workstation.center")...)
 }
 
@@ -95,14 +95,14 @@ func (w *workstation) reach(ctx context.Context) []doctor.Finding {
 		return one(notReady.Fails("%v", answer.failing))
 	}
 	if answer.code == http.StatusUnauthorized {
-		return one(credentialsRefused.Fails("HTTP 401"))
+		return one(credentialsRefused.Fails("HTTP 401%s", ended(w.config, time.Now())))
 	}
 	return one(doctor.Good("%s is ready", w.config.Host))
 }
 
 func unreachable(r reason) doctor.Finding {
 	fault := map[way]doctor.Fault{unreached: centerSilent, unresolved: centerUnresolved, otherCA: centerWrongCA,
-		badCertificate: centerCertificate, refused: credentialsRefused}[r.way]
+		badCertificate: centerCertificate, refused: credentialsRefused, noCredentials: credentialsNone}[r.way]
 	found := fault.Fails("%s", r.why)
 	if r.notNow {
 		found = found.Do("set this machine's clock if it is wrong (timedatectl set-ntp true); else restart the center: " +

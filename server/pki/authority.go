@@ -14,8 +14,8 @@ import (
 	"skerry.dev/skerry/tunnel/keyfile"
 )
 
-// authorityLife is how long an authority is valid.
-const authorityLife = 10 * 365 * 24 * time.Hour
+// AuthorityLife is how long an authority is valid.
+const AuthorityLife = 10 * 365 * 24 * time.Hour
 
 // skew is how far a clock that is behind may be without refusing a fresh certificate.
 const skew = 5 * time.Minute
@@ -53,7 +53,7 @@ func (a *authority) cross(other *x509.Certificate) (*x509.Certificate, error) {
 		&x509.Certificate{Subject: other.Subject, SubjectKeyId: other.SubjectKeyId, IsCA: true, MaxPathLenZero: true,
 			KeyUsage: x509.KeyUsageCertSign},
 		other.PublicKey,
-		authorityLife,
+		AuthorityLife,
 	)
 }
 
@@ -84,7 +84,7 @@ func makeAuthority(path, name string) (*authority, error) {
 	template := &x509.Certificate{
 		SerialNumber: number, Subject: pkix.Name{
 			CommonName: name,
-		}, SubjectKeyId: id, NotBefore: now.Add(-skew), NotAfter: now.Add(authorityLife),
+		}, SubjectKeyId: id, NotBefore: now.Add(-skew), NotAfter: now.Add(AuthorityLife),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLen: 1, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
 	"sync"
 	"time"
 
@@ -47,9 +48,33 @@ func (b *bench) gateway(ctx context.Context) error {
 				return err
 			}
 		}
+		if err := w.onlyListed(ctx); err != nil {
+			return err
+		}
 	}
 	w.link.SetRTT(0)
 	return b.watchMemory(ctx, w)
+}
+
+// onlyListed deletes what a round of measures has made, so that the next one lists 100 objects, too.
+func (w *gatewayWays) onlyListed(ctx context.Context) error {
+	body, err := w.near.Do(ctx, http.MethodGet, configMaps(gatewayNS), "", nil)
+	if err != nil {
+		return err
+	}
+	var list struct{ Items []object }
+	if err := json.Unmarshal(body, &list); err != nil {
+		return err
+	}
+	for _, o := range list.Items {
+		name := nameOf(o)
+		if strings.HasPrefix(name, "seen") || strings.HasPrefix(name, "written") {
+			if _, err := w.near.Do(ctx, http.MethodDelete, configMaps(gatewayNS)+"/"+name, "", nil); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // bothWays measures the same request through the gateway and at the center itself, taking turns.

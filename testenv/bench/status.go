@@ -55,6 +55,9 @@ func (b *bench) status(ctx context.Context) error {
 		Goal:  figure.Of(15), N: len(ourTimes)}); err != nil {
 		return err
 	}
+	if err := b.statusAtPace(ctx); err != nil {
+		return err
+	}
 	b.link.SetRTT(100 * time.Millisecond)
 	defer b.link.SetRTT(0)
 	far, err := b.statusBack(ctx, ours, 30, 300*time.Millisecond)

@@ -3,20 +3,32 @@ package main
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
+	"io/fs"
+	"log/slog"
+	"math"
+	"net"
+	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/k3s-io/kine/pkg/drivers"
 	"github.com/k3s-io/kine/pkg/drivers/generic"
-	"github.com/k3s-io/kine/pkg/endpoint"
+	_ "github.com/k3s-io/kine/pkg/drivers/memory"
+	_ "github.com/k3s-io/kine/pkg/drivers/sqlite"
+	"github.com/k3s-io/kine/pkg/server"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/keepalive"
 	_ "modernc.org/sqlite" // the driver of makeOldTable, and kine's
 
 	"skerry.dev/skerry/testenv/wec/inorder"
 )
 
-// listenStore opens the store and serves it as etcd on the socket. The values
-// are kine's own defaults, which its command sets but its library does not.
+// listenStore opens the store and serves it as etcd on the socket, as kine's package endpoint does. That one has
+// kine's drivers for other databases with it, which take a minute to compile. The values are kine's own defaults,
+// which its command sets but its library does not.
 func listenStore(ctx context.Context, cfg *serverConfig) error {
 	if path, ok := strings.CutPrefix(cfg.Store, "sqlite://"); ok {
 		path, _, _ = strings.Cut(path, "?")
@@ -25,22 +37,61 @@ func listenStore(ctx context.Context, cfg *serverConfig) error {
 		}
 	}
 	inOrder()
-	_, err := endpoint.Listen(ctx, endpoint.Config{
-		Listener:            "unix://" + cfg.StoreSocket,
-		Endpoint:            cfg.Store,
-		NotifyInterval:      5 * time.Second,
-		CompactInterval:     5 * time.Minute,
-		CompactTimeout:      5 * time.Second,
-		CompactMinRetain:    1000,
-		CompactBatchSize:    1000,
-		PollBatchSize:       500,
-		EmulatedETCDVersion: "3.5.13",
+	// The store outlives the calls that are under way when it is to end.
+	open, shut := context.WithCancel(context.WithoutCancel(ctx))
+	_, backend, err := drivers.New(open, &sync.WaitGroup{}, &drivers.Config{
+		Endpoint:         cfg.Store,
+		CompactInterval:  5 * time.Minute,
+		CompactTimeout:   5 * time.Second,
+		CompactMinRetain: 1000,
+		CompactBatchSize: 1000,
+		PollBatchSize:    500,
 		ConnectionPoolConfig: generic.ConnectionPoolConfig{
 			MaxIdle: 2,
 			MaxOpen: 5,
 		},
 	})
-	return err
+	if err == nil {
+		err = backend.Start(open)
+	}
+	if err != nil {
+		shut()
+		return err
+	}
+	if err := os.Remove(cfg.StoreSocket); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		shut()
+		return err
+	}
+	socket, err := (&net.ListenConfig{}).Listen(ctx, "unix", cfg.StoreSocket)
+	if err != nil {
+		shut()
+		return err
+	}
+	if err := os.Chmod(cfg.StoreSocket, 0o600); err != nil {
+		shut()
+		return err
+	}
+	serve := grpc.NewServer(
+		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 5 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: 2 * time.Hour, Timeout: 20 * time.Second}),
+		grpc.MaxConcurrentStreams(math.MaxUint32),
+		grpc.MaxRecvMsgSize(2<<20),
+		grpc.MaxSendMsgSize(math.MaxInt32),
+	)
+	server.New(backend, "unix", 5*time.Second, "3.5.13").Register(serve)
+	go func() {
+		<-ctx.Done()
+		late := time.AfterFunc(2*time.Second, serve.Stop)
+		defer late.Stop()
+		serve.GracefulStop()
+		shut()
+	}()
+	go func() {
+		if err := serve.Serve(socket); err != nil {
+			slog.Error("the store is served no more", "err", err)
+		}
+	}()
+	return nil
 }
 
 // inOrder has kine's backend in memory told by watches that can be trusted. That

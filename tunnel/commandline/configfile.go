@@ -57,7 +57,7 @@ func FromFile(c *cli.Context) error {
 		}
 		for _, v := range values {
 			if err := c.Set(key, v); err != nil {
-				return Usage("configuration %s: %s: %q: %s", path, key, v, takes(c.Command.Flags, key))
+				return Usage("configuration %s: %s: %q: %s", path, key, v, takes(c.Command.Flags, key, v))
 			}
 		}
 	}

@@ -62,9 +62,9 @@ var (
 func flagError(err error, flags []cli.Flag, path string) error {
 	text, help := err.Error(), "; see: "+path+" --help"
 	if m := badValue.FindStringSubmatch(text); m != nil {
-		text = fmt.Sprintf("%s %q: %s", dashed(m[2]), m[1], takes(flags, m[2]))
+		text = fmt.Sprintf("%s %q: %s", dashed(m[2]), m[1], takes(flags, m[2], m[1]))
 	} else if m := badVariable.FindStringSubmatch(text); m != nil {
-		text = fmt.Sprintf("%s=%q: %s", m[2], m[1], takes(flags, m[3]))
+		text = fmt.Sprintf("%s=%q: %s", m[2], m[1], takes(flags, m[3], m[1]))
 	} else if m := noValue.FindStringSubmatch(text); m != nil {
 		text = dashed(m[1]) + " needs a value"
 	} else if m := noFlag.FindStringSubmatch(text); m != nil {
@@ -110,10 +110,15 @@ func HostNames(flag string, values []string) error {
 	return nil
 }
 
-// takes says what a flag takes.
-func takes(flags []cli.Flag, name string) string {
-	switch flagNamed(flags, name).(type) {
+// takes says what a flag takes that did not take a value.
+func takes(flags []cli.Flag, name, value string) string {
+	switch f := flagNamed(flags, name).(type) {
 	case *cli.GenericFlag:
+		if b, ok := f.Value.(*bounded); ok {
+			if _, err := period.Parse(value); err == nil {
+				return "write " + b.within.String()
+			}
+		}
 		return period.ErrSyntax.Error()
 	case *cli.IntFlag, *cli.Int64Flag:
 		return "write a whole number"

@@ -17,7 +17,8 @@ func TestUsageErrors(t *testing.T) {
 	t.Setenv("SKERRY_TEST_SHARE", "many")
 	app := &cli.App{Name: "skerry", Writer: io.Discard, ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{{Name: "do", Action: func(*cli.Context) error { return nil }, Flags: []cli.Flag{
-			DurationFlag(time.Second, "", "wait"), &cli.BoolFlag{Name: "force"}, &cli.StringFlag{Name: "user"},
+			DurationFlag(time.Second, Bounds{}, "", "wait"), &cli.BoolFlag{Name: "force"}, &cli.StringFlag{Name: "user"},
+			DurationFlag(time.Hour, Bounds{time.Minute, Longest}, "", "life"),
 			&cli.IntFlag{Name: "count", Aliases: []string{"c"}}}},
 			{Name: "share", Flags: []cli.Flag{&cli.IntFlag{Name: "share", EnvVars: []string{"SKERRY_TEST_SHARE"}}},
 				Action: func(*cli.Context) error { return nil }}}}
@@ -25,6 +26,11 @@ func TestUsageErrors(t *testing.T) {
 	for line, want := range map[string]string{
 		"do --wait soon":     `--wait "soon": write a duration, such as 30s, 5m, 24h or 7d; see: skerry do --help`,
 		"do --wait=":         `--wait "": write a duration, such as 30s, 5m, 24h or 7d; see: skerry do --help`,
+		"do --wait -5s":      `--wait "-5s": write a duration of at least 0s; see: skerry do --help`,
+		"do --life long":     `--life "long": write a duration, such as 30s, 5m, 24h or 7d; see: skerry do --help`,
+		"do --life 59s":      `--life "59s": write a duration between 1m and 366d; see: skerry do --help`,
+		"do --life 1000000h": `--life "1000000h": write a duration between 1m and 366d; see: skerry do --help`,
+		"do --life 366d":     "",
 		"do --count many":    `--count "many": write a whole number; see: skerry do --help`,
 		"do -c many":         `-c "many": write a whole number; see: skerry do --help`,
 		"do --force=perhaps": `--force "perhaps": write true or false; see: skerry do --help`,

@@ -171,6 +171,7 @@ func (c *Conn) takeData(f frame, r *bufio.Reader) error {
 	}
 	if s != nil {
 		s.window -= f.value
+		s.came = c.heard
 	}
 	c.window -= f.value
 	c.mu.Unlock()

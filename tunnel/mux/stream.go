@@ -23,6 +23,7 @@ type stream struct {
 	window   int       // what the other side may still send
 	read     int       // what was read and not yet credited
 	epoch    time.Time // when credit was given the last time
+	came     time.Time // when bytes came the last time
 	credit   int       // what this side may still send
 	inEnd    bool      // the other side has ended its half
 	outEnd   bool      // this side has
@@ -219,11 +220,12 @@ func (s *stream) SetDeadline(t time.Time) error {
 // leastRound is the round trip that a window is grown for at least: a local peer is scheduled, too.
 const leastRound = 5 * time.Millisecond
 
-// growLocked doubles the window when half of it was read within two round trips: the other side
-// waits for credit then. It returns by how many bytes the window has grown.
+// growLocked doubles the window when the other side waits for credit: half of it was read within two
+// round trips, or it is used up, and read as it comes. The round trip of a busy connection is of when
+// it was quiet, and the link may have become longer. It returns by how many bytes the window has grown.
 func (s *stream) growLocked() int {
-	now := time.Now()
-	fast := now.Sub(s.epoch) < 2*max(s.c.rtt, leastRound)
+	now, soon := time.Now(), 2*max(s.c.rtt, leastRound)
+	fast := now.Sub(s.epoch) < soon || s.window == 0 && now.Sub(s.came) < soon
 	s.epoch = now
 	more := min(s.size, s.most-s.size)
 	if !fast || more <= 0 || !s.c.Budget.take(more, extraShare, s.c.ofChild(s.id)) {

@@ -33,6 +33,12 @@ func (c Credential) span() (from, until time.Time, err error) {
 	return certs[0].NotBefore, certs[0].NotAfter, nil
 }
 
+// ended reports whether a credential is over at a time, and since when.
+func (c Credential) ended(now time.Time) (until time.Time, over bool) {
+	_, until, err := c.span()
+	return until, err == nil && now.After(until)
+}
+
 // Token is what a token of a user of a space says of itself. Nothing of it is verified: it is for
 // the holder of the token.
 type Token struct {

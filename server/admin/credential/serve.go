@@ -43,8 +43,8 @@ func (s Store) Serve(ctx context.Context, n Name, center *rest.Config, client in
 	if err != nil {
 		return fmt.Errorf("credentials %s: %s is damaged: %w; %s", n, s.file(n), err, n.anew(c))
 	}
-	if now := time.Now(); now.After(until) {
-		return fmt.Errorf("credentials %s ended at %s; %s", n, until.UTC().Format(time.RFC3339), n.anew(c))
+	if _, over := c.ended(time.Now()); over {
+		return n.endedAt(until, c)
 	}
 	return c.print(until, out)
 }
@@ -74,12 +74,15 @@ func (s Store) renewLocked(ctx context.Context, n Name, center *rest.Config, ref
 		}
 		return next.Credential, errors.Join(err, s.Save(n, next.Credential))
 	case errors.Is(err, errUnknown):
+		if until, over := c.ended(time.Now()); over { // which no center renews
+			return c, n.endedAt(until, c)
+		}
 		return c, fmt.Errorf("credentials %s: %w; %s", n, err, n.anew(c))
 	case errors.Is(err, errNotRenewable):
 		c.Next = time.Now().Add(renewAfter)
 	default:
 		c.Next = time.Now().Add(askAgain)
-		if _, until, bad := c.span(); bad == nil && time.Now().After(until) {
+		if until, over := c.ended(time.Now()); over {
 			why, _ := netreason.Of(err)
 			if why == "" {
 				why = err.Error()
@@ -89,6 +92,10 @@ func (s Store) renewLocked(ctx context.Context, n Name, center *rest.Config, ref
 		}
 	}
 	return c, s.Save(n, c)
+}
+
+func (n Name) endedAt(until time.Time, c Credential) error {
+	return fmt.Errorf("credentials %s ended at %s; %s", n, until.UTC().Format(time.RFC3339), n.anew(c))
 }
 
 // anew says how a person gets other credentials.

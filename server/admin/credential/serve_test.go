@@ -155,6 +155,15 @@ func TestServe(t *testing.T) {
 			}
 		}
 	})
+	t.Run("ended, and the center says so", func(t *testing.T) {
+		s, _ := saved(t, 2*time.Hour, time.Hour)
+		c := newCenter(t)
+		c.status = http.StatusUnauthorized
+		if _, err := given(t, s, c.at(""), 1); err == nil || !strings.Contains(err.Error(), "credentials eu/shop ended at 2") ||
+			!strings.Contains(err.Error(), "ask an admin of the space") || len(c.paths) != 1 {
+			t.Errorf("%v, asked %v", err, c.paths)
+		}
+	})
 	t.Run("gone", func(t *testing.T) {
 		if _, err := given(t, Store{t.TempDir()}, nil, 1); err == nil ||
 			!strings.Contains(err.Error(), "skerry space use shop --kubeconfig FILE") {

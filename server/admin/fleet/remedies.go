@@ -125,9 +125,12 @@ func (c Clock) UnknownAgents(agents []v1alpha1.UnknownAgent) Problem {
 	for _, a := range agents {
 		names = append(names, fmt.Sprintf("%s (%s, %s)", a.Name, a.Why, c.lasting(a.Since.Time)))
 	}
+	knock := "1 agent knocks"
+	if len(agents) != 1 {
+		knock = fmt.Sprintf("%d agents knock", len(agents))
+	}
 	return Problem{Kind: "UnknownAgents", what: "agents knock", text: first(names, Worst),
-		Cause: fmt.Sprintf("%d agents knock that this center does not know: %s", len(agents),
-			first(names, Worst)),
+		Cause: fmt.Sprintf("%s that this center does not know: %s", knock, first(names, Worst)),
 		Do: "if its data was lost, restore its backup: skerry center restore; else let them join " +
 			"again (skerry token create), or stop them"}
 }
