@@ -50,12 +50,16 @@ func Commands(usage func(format string, args ...any) error) []*cli.Command {
 			Flags: []cli.Flag{
 				&cli.TimestampFlag{Name: "standby", Layout: time.RFC3339,
 					Usage: "DIR is a standby: a round changes nothing before all of it is there; this one began at this time"},
-				&cli.BoolFlag{Name: "whole", Usage: "with --standby: DIR holds a whole round, also where it does not say so"},
+				&cli.TimestampFlag{Name: "whole", Layout: time.RFC3339,
+					Usage: "with --standby: DIR holds the round that began at this time, also where it does not say so"},
 			},
 			Action: func(c *cli.Context) error {
-				of := Standby{Whole: c.Bool("whole")}
+				of := Standby{}
 				if at := c.Timestamp("standby"); at != nil {
 					of.At = *at
+				}
+				if at := c.Timestamp("whole"); at != nil {
+					of.Whole = *at
 				}
 				return inDir(c, usage, func(ctx context.Context, root *os.Root, rw io.ReadWriteCloser) error {
 					return ReceiveStandby(ctx, root, rw, of)

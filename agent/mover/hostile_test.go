@@ -97,7 +97,7 @@ func TestARoundThatCountsEnds(t *testing.T) {
 	must(t, err)
 	defer root.Close()
 	s := begun().entry(frameLink, entry{name: "a", target: "b"}).frame(frameLeave, nil).frame(frameEnd, nil)
-	must(t, ReceiveStandby(t.Context(), root, heard{s}, Standby{At: at(1), Whole: true}))
+	must(t, ReceiveStandby(t.Context(), root, heard{s}, Standby{At: at(1), Whole: at(0)}))
 	if is, err := Settle(t.Context(), root, false); err != nil || !is.At.Equal(at(1)) {
 		t.Errorf("%+v, %v", is, err)
 	}
@@ -112,7 +112,7 @@ func refused(t *testing.T, what string, s script, outside string, of Standby, st
 	must(t, err)
 	if staged {
 		must(t, os.WriteFile(filepath.Join(dir, "held"), []byte("x"), 0o600))
-		of.Whole = true
+		of.Whole = at(0)
 	}
 	if err := ReceiveStandby(t.Context(), root, heard{&s}, of); err == nil {
 		t.Errorf("%s: it was taken", what)

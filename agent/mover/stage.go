@@ -143,8 +143,8 @@ func (s *staging) fits() error {
 		return fmt.Errorf("look at the file system of the volume: %w", err)
 	}
 	if has := int64(st.Bavail) * st.Bsize; has < s.room {
-		return fmt.Errorf("the volume has %s left, and the round needs %s beside what is stored of it already: make it larger",
-			output.Bytes(has), output.Bytes(s.room))
+		return fmt.Errorf("the volume has %s left, and the round needs %s beside what is stored of it already: make it "+
+			"larger", output.Bytes(has), output.Bytes(s.room))
 	}
 	return nil
 }

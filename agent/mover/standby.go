@@ -34,8 +34,9 @@ func ours(path string) bool {
 type Standby struct {
 	// At is when the round begins. A zero one is that of a volume that may be no standby.
 	At time.Time
-	// Whole: the volume holds a whole round, also where it does not say so. The first one is not staged.
-	Whole bool
+	// Whole is when the round began that the volume holds, also where it does not say so; zero is nothing. What follows
+	// on nothing is not staged.
+	Whole time.Time
 }
 
 // Round is what a standby holds.
@@ -62,8 +63,13 @@ func (r *receiving) begin(of Standby) (sink, error) {
 	if err := r.makeDir(); err != nil {
 		return nil, err
 	}
-	if was == nil && !of.Whole {
-		return &first{in}, nil
+	if was == nil {
+		if of.Whole.IsZero() {
+			return &first{in}, nil
+		}
+		if err := r.setRound(Round{At: of.Whole}); err != nil {
+			return nil, err
+		}
 	}
 	return r.stage()
 }

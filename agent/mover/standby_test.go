@@ -242,7 +242,7 @@ func TestAMoveToAStandby(t *testing.T) {
 	was = held(t, p.to)
 	must(t, os.WriteFile(filepath.Join(p.from, "new"), []byte("newer"), 0o600))
 	die, _ = after(6)
-	if _, err := p.into(Standby{At: at(2), Whole: true}, die, whole); err == nil {
+	if _, err := p.into(Standby{At: at(2), Whole: at(0)}, die, whole); err == nil {
 		t.Fatal("it was not killed")
 	}
 	if got := held(t, p.to); !slices.Equal(got, was) {
