@@ -22,7 +22,9 @@ func commands() []*cli.Command {
 	return reference.WithExamples([]*cli.Command{centerCommand(), agentCommand(), server.TokenCommand(),
 		admin.SpaceCommand(), admin.LoginCommand(), credential.Command(commandline.Usage),
 		admin.TargetCommand(), admin.RebalanceCommand(), admin.CACommand(), admin.StatusCommand(),
-		admin.ExplainCommand(), admin.RenderCommand(), admin.RolloutCommand(), volumeCommand(admin.CopyVolumeCommand()),
+		admin.ExplainCommand(), admin.RenderCommand(), admin.RolloutCommand(),
+		volumeCommand(admin.CopyVolumeCommand(), admin.ListVolumesCommand(), admin.PromoteVolumeCommand(),
+			admin.ForgetVolumeCommand()),
 		install.Command(commandline.Usage, install.Checks{"center": checkCenter, "agent": checkAgent}),
 		install.UninstallCommand(), install.CompletionCommand(),
 		install.CompleteCommand(server.Names), doctor.Command(daemons()), doctor.BundleCommand(daemons())})

@@ -5,8 +5,8 @@ import (
 	"skerry.dev/skerry/server/catalog"
 )
 
-// standby looks again at a unit whose standby says something else or is gone, or for which nothing is kept any more. The
-// lock must be held.
+// standby looks again at a unit whose standby says something else or is gone, or for which nothing is kept any more.
+// The lock must be held.
 func standby(s *step, is *catalog.Mover, n *catalog.Namespace) {
 	if s.bulk || is == nil || !is.Side.Replicates() {
 		return
