@@ -23,7 +23,8 @@ func commands() []*cli.Command {
 		admin.SpaceCommand(), admin.LoginCommand(), credential.Command(commandline.Usage),
 		admin.TargetCommand(), admin.RebalanceCommand(), admin.CACommand(), admin.StatusCommand(),
 		admin.ExplainCommand(), admin.TraceCommand(), admin.RenderCommand(), admin.RolloutCommand(),
-		volumeCommand(admin.CopyVolumeCommand()),
+		volumeCommand(admin.CopyVolumeCommand(), admin.ListVolumesCommand(), admin.PromoteVolumeCommand(),
+			admin.ForgetVolumeCommand()),
 		install.Command(commandline.Usage, install.Checks{"center": checkCenter, "agent": checkAgent}),
 		install.UninstallCommand(), install.CompletionCommand(),
 		install.CompleteCommand(server.Names), doctor.Command(daemons()), doctor.BundleCommand(daemons())})

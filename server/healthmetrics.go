@@ -5,6 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"skerry.dev/skerry/server/delivery"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store/kine"
 )
@@ -44,6 +45,13 @@ var (
 		[]string{"phase"},
 		nil,
 	)
+	descStandbys = prometheus.NewDesc("skerry_standbys", "Claims that have a standby with a whole round.", nil, nil)
+	descOldest   = prometheus.NewDesc("skerry_standby_oldest_seconds",
+		"How long ago the last whole round of the standby began that is the oldest; 0 where there is none.", nil, nil)
+	descRounds = prometheus.NewDesc("skerry_standby_rounds_total",
+		"Whole rounds of standbys, a claim each, since this center leads.", nil, nil)
+	descRoundBytes = prometheus.NewDesc("skerry_standby_bytes_total",
+		"Bytes of blocks that crossed in rounds of standbys, before they are compressed.", nil, nil)
 )
 
 // movePhases are the phases of a group that is not where it should be.
@@ -53,7 +61,8 @@ var movePhases = []placement.Phase{placement.Starting, placement.Breaking, place
 
 // Describe implements prometheus.Collector.
 func (h healthMetrics) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{descDisk, descErrors, descAuthority, descMoves, descLongest} {
+	for _, d := range []*prometheus.Desc{descDisk, descErrors, descAuthority, descMoves, descLongest,
+		descStandbys, descOldest, descRounds, descRoundBytes} {
 		out <- d
 	}
 }
@@ -74,6 +83,30 @@ func (h healthMetrics) Collect(out chan<- prometheus.Metric) {
 	for _, phase := range movePhases {
 		gauge(descMoves, float64(phases[phase]), string(phase))
 		gauge(descLongest, longest[phase].Seconds(), string(phase))
+	}
+	h.standbys(out)
+}
+
+// standbys tells of the standbys of volumes, where this center makes copies.
+func (h healthMetrics) standbys(out chan<- prometheus.Metric) {
+	if h.s.volumes == nil {
+		return
+	}
+	claims, oldest := delivery.StandbysOf(h.s.delivery)
+	age := 0.0
+	if !oldest.IsZero() {
+		age = time.Since(oldest).Seconds()
+	}
+	rounds, bytes := h.s.volumes.Sent()
+	for _, m := range []struct {
+		desc *prometheus.Desc
+		kind prometheus.ValueType
+		is   float64
+	}{
+		{descStandbys, prometheus.GaugeValue, float64(claims)}, {descOldest, prometheus.GaugeValue, age},
+		{descRounds, prometheus.CounterValue, float64(rounds)}, {descRoundBytes, prometheus.CounterValue, float64(bytes)},
+	} {
+		out <- prometheus.MustNewConstMetric(m.desc, m.kind, m.is)
 	}
 }
 

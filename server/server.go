@@ -150,8 +150,9 @@ type Server struct {
 	outages    *catalog.Outages
 	backups    *backup.Regular // nil where none are scheduled
 	pacing     gcPacing
-	lead       *leadership // nil for a center of one replica
-	shared     *sharedKeys // nil likewise
+	volumes    *copiesVolumes // nil without Config.MoverImage
+	lead       *leadership    // nil for a center of one replica
+	shared     *sharedKeys    // nil likewise
 	identity   *pki.Replica
 	replicas   *replicas.Replicas
 	metrics    *metrics.Registry
@@ -247,11 +248,10 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	if err != nil {
 		return err
 	}
-	set := space.NewSet()
-	writer := newSpaceClient(s.asLeader)
+	set, writer := space.NewSet(), newSpaceClient(s.asLeader)
 	s.delivery = delivery.New(delivery.Config{
-		API: writer, Records: recordStore{s}, Webhook: s.callHook, Volumes: s.copier(writer),
-		// The summary is made after the delivery that it asks; nothing calls these before both run.
+		API: writer, Records: recordStore{s}, Webhook: s.callHook, Volumes: s.copier(writer), Metered: s.metered,
+		// The summary is made later than the delivery: nothing calls these before both run.
 		Config: desired.Config{
 			Incarnation: s.store.Incarnation(), Eras: s.store.Eras(), Log: s.cfg.Log.With("part", "delivery"),
 			Refuse: s.refuse, Placement: s.placementChanged, Spread: s.pacing.gc.spread,

@@ -26,16 +26,23 @@ func NewMoverImageFlag() cli.Flag {
 	}
 }
 
+// copiesVolumes is what copies volumes.
+type copiesVolumes = copier.Copier
+
+// metered reports whether the bytes of a target's link are paid for.
+func (s *Server) metered(target string) bool { return s.sessions.Metered(target) }
+
 // copier makes what copies volumes, nil where there is no image for it.
 func (s *Server) copier(writer *spaceClient) delivery.Volumes {
 	if s.cfg.MoverImage == "" {
 		return nil
 	}
-	return copier.New(copier.Config{
+	s.volumes = copier.New(copier.Config{
 		API: writer, Image: s.cfg.MoverImage, Log: s.cfg.Log.With("part", "volumes"),
 		Client: func(space string) (kubernetes.Interface, error) { return kubernetes.NewForConfig(s.asLeader(space)) },
 		Exec:   func(space string) podexec.Executor { return inMemory(s.api.Loopback(space)) },
 	})
+	return s.volumes
 }
 
 // inMemory runs commands through the loopback. Its transport speaks HTTP/2, which cannot be upgraded, so that the

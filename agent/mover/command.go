@@ -47,7 +47,40 @@ func Commands(usage func(format string, args ...any) error) []*cli.Command {
 			Usage: "the other end of skerry volume copy: DIR becomes like what standard input brings, and has nothing " +
 				"else then",
 			ArgsUsage: "DIR",
-			Action:    func(c *cli.Context) error { return inDir(c, usage, Receive) },
+			Flags: []cli.Flag{
+				&cli.TimestampFlag{Name: "standby", Layout: time.RFC3339,
+					Usage: "DIR is a standby: a round changes nothing before all of it is there; this one began at this time"},
+				&cli.TimestampFlag{Name: "whole", Layout: time.RFC3339,
+					Usage: "with --standby: DIR holds the round that began at this time, also where it does not say so"},
+			},
+			Action: func(c *cli.Context) error {
+				of := Standby{}
+				if at := c.Timestamp("standby"); at != nil {
+					of.At = *at
+				}
+				if at := c.Timestamp("whole"); at != nil {
+					of.Whole = *at
+				}
+				return inDir(c, usage, func(ctx context.Context, root *os.Root, rw io.ReadWriteCloser) error {
+					return ReceiveStandby(ctx, root, rw, of)
+				})
+			},
+		},
+		{
+			Name:      "settle",
+			Usage:     "end what a round into a standby has begun, and print which round DIR holds",
+			ArgsUsage: "DIR",
+			Flags: []cli.Flag{&cli.BoolFlag{Name: "release",
+				Usage: "DIR is to be begun on: remove what is of the standby alone"}},
+			Action: func(c *cli.Context) error {
+				return inDir(c, usage, func(ctx context.Context, root *os.Root, _ io.ReadWriteCloser) error {
+					is, err := Settle(ctx, root, c.Bool("release"))
+					if err == nil {
+						err = json.NewEncoder(c.App.Writer).Encode(is)
+					}
+					return err
+				})
+			},
 		},
 		{
 			Name:  "pause",

@@ -19,6 +19,10 @@
 // round beside writers copies files torn; the next one, or the last after they have ended, mends that. Verify
 // makes a round and has the receiver read everything from its disk.
 //
+// A copy may be a standby (ReceiveStandby), which an app may begin on at any time: a round changes nothing before
+// all of it is on the disk, in a log that is applied then, and again from the beginning if that was ended. Settle
+// says which round a standby holds.
+//
 // Sockets, pipes and devices are not copied, and lost+found is left alone. The report names them, and what
 // the receiver may not set: owners, modes, attributes. Neither side trusts the other: names are checked, lengths
 // are bounded before anything is allocated, and os.Root keeps both inside their volume.

@@ -75,22 +75,59 @@ func TestHostileSender(t *testing.T) {
 		"an unknown frame":   begun().frame('?', nil),
 		"a huge frame":       {*bytes.NewBuffer(binary.AppendUvarint([]byte{frameHello}, 1<<40))},
 		"stops":              begun(),
+		"a redo log":         begun().entry(frameDir, file(standbyDir, 0)),
+		"no redo log":        begun().entry(frameSymlink, entry{name: standbyDir, target: outside}),
+		"a link to a log":    begun().entry(frameLink, entry{name: "a", target: redoFile}),
+		"a link to the dir":  begun().entry(frameLink, entry{name: "a", target: standbyDir}),
 	} {
-		dir := t.TempDir()
-		root, err := os.OpenRoot(dir)
-		must(t, err)
-		if err := Receive(t.Context(), root, heard{s}); err == nil {
-			t.Errorf("%s: it was taken", what)
-		} else if strings.Contains(err.Error(), "panic") {
-			t.Errorf("%s: %v", what, err)
-		}
-		root.Close()
-		if b, _ := os.ReadFile(filepath.Join(outside, "theirs")); string(b) != "precious" {
-			t.Fatalf("%s: the file outside holds %q", what, b)
-		}
-		if left, _ := os.ReadDir(outside); len(left) != 1 {
-			t.Fatalf("%s: there are %d files outside", what, len(left))
-		}
+		refused(t, what, *s, outside, Standby{}, false)
+		refused(t, what, *s, outside, Standby{At: at(1)}, true)
+	}
+	for what, s := range map[string]*script{
+		"a link to nowhere": begun().entry(frameSymlink, entry{name: "a"}),
+		"a link too long":   begun().entry(frameSymlink, entry{name: "a", target: strings.Repeat("a", maxPath)}),
+	} {
+		refused(t, what, *s.frame(frameLeave, nil).frame(frameEnd, nil), outside, Standby{At: at(1)}, true)
+	}
+}
+
+// TestARoundThatCountsEnds: what a hostile sender says of a name cannot keep a standby from being settled.
+func TestARoundThatCountsEnds(t *testing.T) {
+	root, err := os.OpenRoot(t.TempDir())
+	must(t, err)
+	defer root.Close()
+	s := begun().entry(frameLink, entry{name: "a", target: "b"}).frame(frameLeave, nil).frame(frameEnd, nil)
+	must(t, ReceiveStandby(t.Context(), root, heard{s}, Standby{At: at(1), Whole: at(0)}))
+	if is, err := Settle(t.Context(), root, false); err != nil || !is.At.Equal(at(1)) {
+		t.Errorf("%+v, %v", is, err)
+	}
+}
+
+// refused makes sure that a script is, and that nothing comes of it outside the volume, nor in a standby that holds a
+// round.
+func refused(t *testing.T, what string, s script, outside string, of Standby, staged bool) {
+	t.Helper()
+	dir := t.TempDir()
+	root, err := os.OpenRoot(dir)
+	must(t, err)
+	if staged {
+		must(t, os.WriteFile(filepath.Join(dir, "held"), []byte("x"), 0o600))
+		of.Whole = at(0)
+	}
+	if err := ReceiveStandby(t.Context(), root, heard{&s}, of); err == nil {
+		t.Errorf("%s: it was taken", what)
+	} else if strings.Contains(err.Error(), "panic") {
+		t.Errorf("%s: %v", what, err)
+	}
+	root.Close()
+	if names := held(t, dir); staged && (len(names) != 2 || !strings.HasPrefix(names[1], "held ")) {
+		t.Errorf("%s: the standby has %v", what, names)
+	}
+	if b, _ := os.ReadFile(filepath.Join(outside, "theirs")); string(b) != "precious" {
+		t.Fatalf("%s: the file outside holds %q", what, b)
+	}
+	if left, _ := os.ReadDir(outside); len(left) != 1 {
+		t.Fatalf("%s: there are %d files outside", what, len(left))
 	}
 }
 

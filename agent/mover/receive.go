@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"os"
-	"syscall"
 	"time"
 
 	"github.com/klauspost/compress/zstd"
@@ -17,13 +15,22 @@ import (
 // ends, and when it fails, which it tells the sender before. It waits for a receiver before it that has not ended
 // yet. The volume must have no other writer.
 func Receive(ctx context.Context, root *os.Root, rw io.ReadWriteCloser) error {
+	return receive(ctx, volume{root, nil}, rw, Standby{})
+}
+
+// ReceiveStandby is Receive into a standby, see Standby.
+func ReceiveStandby(ctx context.Context, root *os.Root, rw io.ReadWriteCloser, of Standby) error {
+	return receive(ctx, volume{root, nil}, rw, of)
+}
+
+func receive(ctx context.Context, v volume, rw io.ReadWriteCloser, of Standby) error {
 	defer context.AfterFunc(ctx, func() { rw.Close() })()
 	unpacker, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(blockSize))
 	if err != nil {
 		return fmt.Errorf("decompress: %w", err)
 	}
 	defer unpacker.Close()
-	r := &receiving{ctx: ctx, root: root, wire: newWire(rw), unpacker: unpacker, files: map[uint64]*incoming{},
+	r := &receiving{ctx: ctx, volume: v, of: of, wire: newWire(rw), unpacker: unpacker, files: map[uint64]*incoming{},
 		answers: make(chan []byte, 2*maxPending)}
 	defer r.close()
 	told := make(chan error, 1)
@@ -72,12 +79,14 @@ func (r *receiving) discard(rw io.ReadWriteCloser) (wait func()) {
 // receiving is one round of a receiver. A second goroutine sends its answers, so that reading never waits for
 // the sender to read.
 type receiving struct {
+	volume
 	ctx      context.Context
-	root     *os.Root
+	of       Standby
+	to       sink
 	wire     *wire
 	unpacker *zstd.Decoder
 	block    []byte // unpacked
-	has      []byte // read from the disk
+	buf      []byte // read from the disk
 	answers  chan []byte
 	lock     io.Closer
 
@@ -86,26 +95,33 @@ type receiving struct {
 	stack   []level
 	seq     uint64
 	files   map[uint64]*incoming // whose blocks are awaited
-	unkept  Names
+	is      Round
 }
 
 // level is a directory that the sender is in.
 type level struct {
 	path string
 	meta meta
-	last string   // the name that came last
-	here []string // what is here and comes after that, in order
+	last string // the name that came last
 }
 
 // incoming is a file that the sender sends.
 type incoming struct {
+	seq     uint64
 	path    string
 	meta    meta
-	file    *os.File
+	file    *os.File // what is here of it, nil for nothing
+	fresh   bool     // it is made anew, of what was here nothing stays
 	size    int64
 	had     int64 // its size before: what was beyond is nothing but zeros now
 	index   int64 // the next segment
 	awaited int   // blocks
+}
+
+func (in *incoming) close() {
+	if in.file != nil {
+		in.file.Close()
+	}
 }
 
 func (r *receiving) close() {
@@ -113,7 +129,10 @@ func (r *receiving) close() {
 		defer r.lock.Close()
 	}
 	for _, f := range r.files {
-		f.file.Close()
+		f.close()
+	}
+	if r.to != nil {
+		r.to.close()
 	}
 }
 
@@ -137,6 +156,9 @@ func (r *receiving) run() error {
 	}
 	r.lock = lock
 	if err := r.hello(); err != nil {
+		return err
+	}
+	if r.to, err = r.begin(r.of); err != nil {
 		return err
 	}
 	for ended := false; ; {
@@ -165,7 +187,7 @@ func (r *receiving) hello() error {
 	if err := f.whole("the first frame"); kind != frameHello || err != nil || says != version {
 		return fmt.Errorf("%w: this side speaks %s, and the other %q", ErrProtocol, version, says)
 	}
-	r.verify, r.block, r.has = flags[0] == 1, make([]byte, 0, blockSize), make([]byte, blockSize)
+	r.verify, r.block, r.buf = flags[0] == 1, make([]byte, 0, blockSize), make([]byte, blockSize)
 	return nil
 }
 
@@ -193,13 +215,18 @@ func (r *receiving) take(kind byte, payload []byte) error {
 	}
 	switch kind {
 	case frameDir:
-		return r.enter(path, e)
+		r.entered = true
+		r.stack = append(r.stack, level{path: path, meta: e.meta})
+		return r.to.enter(path, e)
 	case frameFile:
 		return r.file(path, e)
 	case frameSymlink:
-		return r.symlink(path, e)
+		return r.to.symlink(path, e)
 	default:
-		return r.link(path, e)
+		if ours(e.target) {
+			return fmt.Errorf("%w: a further name of %s", ErrProtocol, e.target)
+		}
+		return r.to.link(path, e)
 	}
 }
 
@@ -213,128 +240,23 @@ func (r *receiving) named(name string) (string, error) {
 		return "", fmt.Errorf("%w: the name %q after %q", ErrProtocol, name, l.last)
 	}
 	l.last = name
-	if err := r.remove(l, func(here string) bool { return here < name }); err != nil {
-		return "", err
-	}
-	if len(l.here) > 0 && l.here[0] == name {
-		l.here = l.here[1:]
-	}
 	path := join(l.path, name)
-	if len(path) > maxPath {
+	switch {
+	case len(path) > maxPath:
 		return "", fmt.Errorf("%w: a path of %d bytes", ErrProtocol, len(path))
+	case ours(path):
+		return "", fmt.Errorf("%w: the name %s", ErrProtocol, path)
 	}
-	return path, nil
-}
-
-// remove removes the first names that are in a directory, for as long as they are among some.
-func (r *receiving) remove(l *level, among func(name string) bool) error {
-	for len(l.here) > 0 && among(l.here[0]) {
-		name := l.here[0]
-		l.here = l.here[1:]
-		if l.path == "." && name == "lost+found" {
-			continue
-		}
-		if err := r.root.RemoveAll(join(l.path, name)); err != nil {
-			return fmt.Errorf("remove what the source does not have: %w", err)
-		}
-	}
-	return r.ctx.Err()
-}
-
-// clear removes what is at a path unless it is of a kind, and reports whether it is.
-func (r *receiving) clear(path string, is func(info fs.FileInfo) bool) (fs.FileInfo, bool, error) {
-	info, err := r.root.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, false, nil
-	case err != nil:
-		return nil, false, fmt.Errorf("look at %s: %w", path, err)
-	case is(info):
-		return info, true, nil
-	}
-	if err := r.root.RemoveAll(path); err != nil {
-		return nil, false, fmt.Errorf("replace %s: %w", path, err)
-	}
-	return nil, false, nil
-}
-
-func (r *receiving) enter(path string, e entry) error {
-	info, is, err := r.clear(path, fs.FileInfo.IsDir)
-	switch {
-	case err != nil:
-		return err
-	case !is:
-		if err := r.root.Mkdir(path, 0o700); err != nil {
-			return fmt.Errorf("make a directory: %w", err)
-		}
-	case info.Mode().Perm()&0o700 != 0o700:
-		if err := r.root.Chmod(path, 0o700); err != nil {
-			return fmt.Errorf("open a directory: %w", err)
-		}
-	}
-	here, err := namesIn(r.root, path)
-	if err != nil {
-		return err
-	}
-	r.entered = true
-	r.stack = append(r.stack, level{path: path, meta: e.meta, here: here})
-	return nil
+	return path, errors.Join(r.to.named(name), r.ctx.Err())
 }
 
 func (r *receiving) leave() error {
 	if len(r.stack) == 0 {
 		return fmt.Errorf("%w: it leaves what it is not in", ErrProtocol)
 	}
-	l := &r.stack[len(r.stack)-1]
-	if err := r.remove(l, func(string) bool { return true }); err != nil {
-		return err
-	}
+	l := r.stack[len(r.stack)-1]
 	r.stack = r.stack[:len(r.stack)-1]
-	f, err := r.root.OpenFile(l.path, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NOFOLLOW, 0)
-	if err != nil {
-		return fmt.Errorf("open a directory: %w", err)
-	}
-	defer f.Close()
-	return r.dress(f, l.path, l.meta)
-}
-
-func (r *receiving) symlink(path string, e entry) error {
-	info, is, err := r.clear(path, func(info fs.FileInfo) bool {
-		target, err := r.root.Readlink(path)
-		return info.Mode().Type() == fs.ModeSymlink && err == nil && target == e.target
-	})
-	if err != nil {
-		return err
-	}
-	if !is {
-		if err := r.root.Symlink(e.target, path); err != nil {
-			return fmt.Errorf("make a link: %w", err)
-		}
-		if info, err = r.root.Lstat(path); err != nil {
-			return fmt.Errorf("look at a link: %w", err)
-		}
-	}
-	if was := metaOf(info); was.uid != e.meta.uid || was.gid != e.meta.gid {
-		if err := r.root.Lchown(path, int(e.meta.uid), int(e.meta.gid)); err != nil {
-			r.unkept.add(path + ": owner")
-		}
-	}
-	return nil
-}
-
-func (r *receiving) link(path string, e entry) error {
-	first, err := r.root.Lstat(e.target)
-	if err != nil || !first.Mode().IsRegular() {
-		return fmt.Errorf("%w: %s is a name of %s, which is no file", ErrProtocol, path, e.target)
-	}
-	_, is, err := r.clear(path, func(info fs.FileInfo) bool { return os.SameFile(info, first) })
-	if err != nil || is {
-		return err
-	}
-	if err := r.root.Link(e.target, path); err != nil {
-		return fmt.Errorf("give a file a further name: %w", err)
-	}
-	return nil
+	return errors.Join(r.to.leave(l.path, l.meta), r.ctx.Err())
 }
 
 // acknowledge has everything on the disk, reads it again if it is asked to, and says so.
@@ -342,18 +264,22 @@ func (r *receiving) acknowledge() error {
 	if len(r.stack) > 0 || !r.entered {
 		return fmt.Errorf("%w: it ends before everything was sent", ErrProtocol)
 	}
-	if err := flushDisk(r.root); err != nil {
+	unkept, err := r.to.end(r.is)
+	if err != nil {
 		return err
 	}
 	var is sum
 	if r.verify {
-		v := &verifying{root: r.root, tally: newTally(), buf: r.has}
+		v := &verifying{root: r.root, tally: newTally(), buf: r.buf}
 		if err := walkTree(r.ctx, r.root, v); err != nil {
 			return err
 		}
 		is = v.tally.sum()
+		if err := r.release(); err != nil { // whoever asks for this is about to begin here
+			return err
+		}
 	}
-	if err := r.wire.send(frameAck, is[:], appendNames(nil, r.unkept)); err != nil {
+	if err := r.wire.send(frameAck, is[:], appendNames(nil, unkept)); err != nil {
 		return err
 	}
 	return r.wire.flush()

@@ -3,97 +3,36 @@ package mover
 import (
 	"crypto/sha256"
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
-	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
 
-// file begins a file. It is written in place, unless it has other names here.
+// file begins a file.
 func (r *receiving) file(path string, e entry) error {
-	info, is, err := r.clear(path, func(info fs.FileInfo) bool {
-		st, ok := info.Sys().(*syscall.Stat_t)
-		return info.Mode().IsRegular() && (e.same || ok && st.Nlink == 1)
-	})
-	if err != nil {
-		return err
-	}
-	if e.same {
-		if !is || info.Size() != e.size {
-			return fmt.Errorf("%w: %s", ErrStale, path)
-		}
-		return r.keep(path, e.meta)
-	}
-	f, err := openFile(r.root, path, os.O_RDWR|os.O_CREATE)
-	if errors.Is(err, fs.ErrPermission) && is && r.root.Chmod(path, 0o600) == nil {
-		f, err = openFile(r.root, path, os.O_RDWR)
-	}
-	if err != nil {
-		return fmt.Errorf("open %s: %w", path, err)
-	}
-	in := &incoming{path: path, meta: e.meta, file: f, size: e.size}
-	if is {
-		in.had = info.Size()
-	}
-	if err := f.Truncate(e.size); err != nil {
-		f.Close()
-		return fmt.Errorf("resize %s: %w", path, err)
-	}
-	if e.size == 0 {
-		r.seq++
-		return r.finish(in)
-	}
-	if len(r.files) > maxPending+1 {
-		f.Close()
+	if !e.same && len(r.files) > maxPending+1 {
 		return fmt.Errorf("%w: it begins more than %d files at once", ErrProtocol, maxPending)
 	}
-	r.files[r.seq] = in
+	in, err := r.to.file(r.seq, path, e)
+	r.is.Files++
+	r.is.Bytes += e.size
+	if err != nil || in == nil {
+		return err
+	}
 	r.seq++
+	if e.size == 0 {
+		return r.finish(in)
+	}
+	r.files[in.seq] = in
 	return nil
 }
 
-// keep gives a file that has not changed its metadata.
-func (r *receiving) keep(path string, m meta) error {
-	f, err := openFile(r.root, path, os.O_RDONLY)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", path, err)
-	}
-	defer f.Close()
-	return r.dress(f, path, m)
-}
-
-// finish closes a file that is whole.
+// finish ends a file that is whole.
 func (r *receiving) finish(in *incoming) error {
-	defer in.file.Close()
-	return r.dress(in.file, in.path, in.meta)
-}
-
-// dress gives an open file or directory its metadata. What it may not set is in the report.
-func (r *receiving) dress(f *os.File, path string, m meta) error {
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("look at %s: %w", path, err)
-	}
-	was := metaOf(info)
-	owned := was.uid == m.uid && was.gid == m.gid
-	if !owned && f.Chown(int(m.uid), int(m.gid)) != nil {
-		r.unkept.add(path + ": owner")
-	}
-	// A change of the owner takes bits of the mode off.
-	if (!owned || was.mode != m.mode) && f.Chmod(fileMode(m.mode)) != nil {
-		r.unkept.add(path + ": mode")
-	}
-	if setAttributes(f, m.attrs) != nil {
-		r.unkept.add(path + ": attributes")
-	}
-	if !was.mtime.Equal(m.mtime) && r.root.Chtimes(path, time.Time{}, m.mtime) != nil {
-		r.unkept.add(path + ": time")
-	}
-	return nil
+	defer in.close()
+	return r.to.finish(in)
 }
 
 // hashes compares a segment with what is here, and asks for what differs.
@@ -116,11 +55,15 @@ func (r *receiving) hashes(payload []byte) error {
 			}
 			continue
 		}
-		same, err := r.holds(in, block, f.bytes(sha256.Size))
+		has, err := r.holds(in, block, f.bytes(sha256.Size))
 		if err != nil {
 			return err
 		}
-		if !same {
+		if has != nil {
+			if err := r.to.has(in, block, has); err != nil {
+				return err
+			}
+		} else {
 			lacks[i/8] |= 1 << (i % 8)
 			in.awaited++
 		}
@@ -137,36 +80,28 @@ func (r *receiving) hashes(payload []byte) error {
 	return r.whole(seq, in)
 }
 
-// holds reports whether a block is here.
-func (r *receiving) holds(in *incoming, block int64, want []byte) (bool, error) {
+// holds returns a block that is here, nil where another one is.
+func (r *receiving) holds(in *incoming, block int64, want []byte) ([]byte, error) {
 	if block*blockSize >= in.had || len(want) != sha256.Size {
-		return false, nil
+		return nil, nil
 	}
-	b, err := readBlock(in.file, in.size, block, r.has)
-	if err != nil {
-		return false, err
+	b, err := readBlock(in.file, in.size, block, r.buf)
+	if err != nil || sha256.Sum256(b) != sum(want) {
+		return nil, err
 	}
-	return sha256.Sum256(b) == sum(want), nil
+	return b, nil
 }
 
 // zero makes a block nothing but zeros.
 func (r *receiving) zero(in *incoming, block int64) error {
-	at := block * blockSize
-	if at >= in.had {
+	if block*blockSize >= in.had {
 		return nil
 	}
-	b, err := readBlock(in.file, in.size, block, r.has)
+	b, err := readBlock(in.file, in.size, block, r.buf)
 	if err != nil || isZero(b) {
 		return err
 	}
-	err = unix.Fallocate(int(in.file.Fd()), unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, at, int64(len(b)))
-	if err != nil { // not every file system has holes
-		_, err = in.file.WriteAt(zeros[:len(b)], at)
-	}
-	if err != nil {
-		return fmt.Errorf("write %s: %w", in.path, err)
-	}
-	return nil
+	return r.to.zero(in, block)
 }
 
 // store writes a block.
@@ -181,8 +116,8 @@ func (r *receiving) store(payload []byte) error {
 	if err != nil || len(b) != blockLen(in.size, block) {
 		return fmt.Errorf("%w: a block of %d bytes cannot be read", ErrProtocol, len(f.rest))
 	}
-	if _, err := in.file.WriteAt(b, block*blockSize); err != nil {
-		return fmt.Errorf("write %s: %w", in.path, err)
+	if err := r.to.put(in, block, b); err != nil {
+		return err
 	}
 	in.awaited--
 	return r.whole(seq, in)

@@ -63,7 +63,7 @@ func (w *walk) dir(path string, info fs.FileInfo, depth int) error {
 		if err := w.ctx.Err(); err != nil {
 			return err
 		}
-		if path == "." && name == "lost+found" {
+		if path == "." && (name == "lost+found" || name == standbyDir) {
 			continue
 		}
 		at := join(path, name)

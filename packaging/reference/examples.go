@@ -93,8 +93,13 @@ var examples = map[string][]string{
 	"support-bundle workstation": {"skerry support-bundle workstation"},
 	"volume copy": {"skerry volume copy -n shop copy-paris:/data copy-oslo:/data --live",
 		"skerry volume copy -n shop copy-paris:/data copy-oslo:/data --program /usr/bin/skerry"},
+	"volume list": {"skerry volume list", "skerry volume list -n web -o json"},
+	"volume promote": {"skerry volume promote web/notes --at oslo --dry-run",
+		"skerry volume promote web/notes --at oslo"},
+	"volume forget":  {"skerry volume forget web/notes --at paris", "skerry volume forget web/notes --at paris --yes"},
 	"volume send":    {"skerry volume send /data"},
 	"volume receive": {"skerry volume receive /data"},
+	"volume settle":  {"skerry volume settle /data"},
 	"volume pause":   {"skerry volume pause"},
 	"version":        {"skerry version", "skerry version -o json"},
 }

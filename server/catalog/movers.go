@@ -1,6 +1,8 @@
 package catalog
 
 import (
+	"encoding/json"
+	"strings"
 	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -15,6 +17,12 @@ import (
 type Mover struct {
 	volumes.Mark
 	Until time.Time
+	// Standby is what it says of the standby that it keeps, nil for none, and Promote whether the unit may begin on that.
+	Standby *volumes.Standby
+	Promote bool
+	// Claim is the name of what it copies, Set the StatefulSet whose templates made that, which has Of of them.
+	Claim, Set string
+	Of         int
 }
 
 // ReadMover reads the mark of a Deployment that copies a volume, nil for any other object.
@@ -27,7 +35,21 @@ func ReadMover(k store.Key, obj map[string]any) *Mover {
 		return nil
 	}
 	until, _ := time.Parse(time.RFC3339, fields.String(obj, "metadata", "annotations", v1alpha1.AnnotationKeepUntil))
-	return &Mover{m, until}
+	out := &Mover{Mark: m, Until: until}
+	if !m.Side.Replicates() {
+		return out
+	}
+	notes := fields.Map(obj, "metadata", "annotations")
+	out.Standby = volumes.ParseStandby(fields.String(notes, v1alpha1.AnnotationStandby))
+	out.Promote = notes[v1alpha1.AnnotationPromote] == "true"
+	for v := range fields.Maps(obj, "spec", "template", "spec", "volumes") {
+		out.Claim = fields.Clone(v, "persistentVolumeClaim", "claimName")
+	}
+	made := store.MoverClaim{}
+	if json.Unmarshal([]byte(fields.String(notes, store.AnnotationMoverClaim)), &made) == nil {
+		out.Set, out.Of = made.Set, made.Of
+	}
+	return out
 }
 
 // Mover is the mark of an object that copies a volume, nil for any other one.
@@ -45,11 +67,43 @@ func (g *Group) MovesVolumes() bool {
 	case g == nil:
 		return false
 	case g.Kind == OfPlacement:
-		return g.Book.Rule != nil && g.Book.Rule.Volumes == v1alpha1.VolumesMove
+		return g.Book.Rule != nil && movesVolumes(g.Book.Rule.Volumes)
 	case g.Kind == OfNamespace:
-		return g.Namespace.Volumes == v1alpha1.VolumesMove
+		return movesVolumes(g.Namespace.Volumes)
 	}
 	return false
+}
+
+func movesVolumes(p v1alpha1.VolumePolicy) bool {
+	return p == v1alpha1.VolumesMove || p == v1alpha1.VolumesReplicate
+}
+
+// Replicates reports whether what the volumes of a group hold is to have a standby, and what is said of that; nil where
+// that cannot be read. The group may be nil.
+func (g *Group) Replicates() (how *v1alpha1.VolumeReplication, wished bool) {
+	switch {
+	case g == nil:
+	case g.Kind == OfPlacement && g.Book.Rule != nil:
+		return g.Book.Rule.Replication, g.Book.Rule.Volumes == v1alpha1.VolumesReplicate
+	case g.Kind == OfNamespace:
+		return g.Namespace.Replication, g.Namespace.Volumes == v1alpha1.VolumesReplicate
+	}
+	return nil, false
+}
+
+// LeastEvery is the least time between two rounds.
+const LeastEvery = 10 * time.Second
+
+// ReadReplication reads what a Namespace says of its standby, nil for nothing that can be read.
+func ReadReplication(text string) *v1alpha1.VolumeReplication {
+	r := &v1alpha1.VolumeReplication{}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if text == "" || d.Decode(r) != nil || r.Target == "" || r.Every != nil && r.Every.Duration < LeastEvery ||
+		r.Consistency != "" && r.Consistency != v1alpha1.VolumesFuzzy {
+		return nil
+	}
+	return r
 }
 
 // KeepsVolumes is how long volumes stay that a group has left. The group may be nil.

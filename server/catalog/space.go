@@ -12,21 +12,23 @@ import (
 // Namespace indexes the objects of one namespace; a space's cluster-scoped objects are in one
 // without a name.
 type Namespace struct {
-	Space     *Space
-	Name      string
-	Labels    LabelText
-	Self      *Object // the Namespace object itself
-	Group     Group
-	Objects   map[objectID]*Object
-	Here      map[*Set]int // objects per set of targets
-	State     Conditions
-	PodAPI    placement.PodAPI // what the Namespace says
-	Reach     placement.Reach  // what it says of the Services in it
-	Volumes   v1alpha1.VolumePolicy
-	Kept      *Set                 // targets where something of it stays that is no longer placed there
-	Rights    map[*Object]struct{} // its Roles and bindings; nil while it has none
-	LivesOn   livesOn
-	followers followers
+	Space   *Space
+	Name    string
+	Labels  LabelText
+	Self    *Object // the Namespace object itself
+	Group   Group
+	Objects map[objectID]*Object
+	Here    map[*Set]int // objects per set of targets
+	State   Conditions
+	PodAPI  placement.PodAPI // what the Namespace says
+	Reach   placement.Reach  // what it says of the Services in it
+	Volumes v1alpha1.VolumePolicy
+	// Replication is what it says of the standby of its volumes, nil for nothing.
+	Replication *v1alpha1.VolumeReplication
+	Kept        *Set                 // targets where something of it stays that is no longer placed there
+	Rights      map[*Object]struct{} // its Roles and bindings; nil while it has none
+	LivesOn     livesOn
+	followers   followers
 }
 
 // Space is one logical cluster.

@@ -243,6 +243,8 @@ func metadata(obj map[string]any, o Origin) map[string]any {
 	delete(annotations, v1alpha1.AnnotationEvict)
 	delete(annotations, v1alpha1.AnnotationHook)
 	delete(annotations, v1alpha1.AnnotationMover) // to a relay it is a Deployment
+	delete(annotations, v1alpha1.AnnotationStandby)
+	delete(annotations, v1alpha1.AnnotationPromote)
 	delete(annotations, v1alpha1.AnnotationDependents)
 	delete(annotations, v1alpha1.AnnotationOpenUntil)
 	delete(annotations, v1alpha1.AnnotationRefused)

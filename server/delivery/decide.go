@@ -76,6 +76,7 @@ func (d *Delivery) stepUnit(ctx context.Context, r catalog.Ref) error {
 		delete(d.readiness, r)
 		d.hooks.forget(r)
 		d.moves.forget(r)
+		d.standbys.forget(d, r)
 		d.turns.forget(r)
 		return nil
 	}
@@ -126,6 +127,7 @@ func (d *Delivery) stepUnit(ctx context.Context, r catalog.Ref) error {
 	d.wakeAt(p.ref, next, p.look.facts)
 	d.wakeFence(p.ref, p.look, next)
 	d.runHooks(ctx, p.look, r, next)
+	replicate(ctx, d, p, next) // ends before a move of the same volumes begins
 	d.moves.run(ctx, p, next)
 	d.wakeLater(p)
 	d.rests(p, next)
@@ -225,6 +227,7 @@ func (d *Delivery) look(r catalog.Ref) *plan {
 	default:
 		d.choose(p, wish, world, current)
 		d.chooseAgain(p, wish, world, current, again)
+		steer(d, p, members)
 	}
 	is := binding.NoOpinion
 	if p.none {

@@ -55,6 +55,8 @@ type Config struct {
 	Webhook WebhookFunc
 	// Volumes copies volumes, nil where none are copied: they stay where they are.
 	Volumes Volumes
+	// Metered reports whether the bytes of a target's link are paid for; nil is none.
+	Metered func(target string) bool
 	// Condition puts a condition on a placed object. It must not block.
 	Condition func(key store.Key, c placement.Condition)
 }
@@ -69,6 +71,7 @@ type Delivery struct {
 	views     *views
 	hooks     *hookCalls
 	moves     *volumeMoves
+	standbys  *standbys
 	readiness readiness // of the goroutine that decides
 	turns     *turns    // of the goroutine that decides
 	era       store.Era
@@ -78,13 +81,15 @@ type Delivery struct {
 func New(cfg Config) *Delivery {
 	c := catalog.New()
 	cfg.Objects = cfg.API
+	moves := newVolumeMoves(cfg.Volumes, c, cfg.API, cfg.Progress)
 	return &Delivery{
 		State:     desired.New(cfg.Config, c),
 		cfg:       cfg,
 		catalog:   c,
 		views:     newViews(),
 		hooks:     newHookCalls(c.HookFailures),
-		moves:     newVolumeMoves(cfg.Volumes, c, cfg.API, cfg.Progress),
+		moves:     moves,
+		standbys:  moves.standbys,
 		readiness: readiness{},
 		turns:     newTurns(c),
 	}

@@ -13,6 +13,7 @@ import (
 	"skerry.dev/skerry/server/binding"
 	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/volumes"
 	"skerry.dev/skerry/store"
 )
 
@@ -61,6 +62,12 @@ type look struct {
 	left []placement.Verdict
 	// moves is what is to be done with the volumes, see volumeMoves.
 	moves volumeMove
+	// replication is what is wished of the standby of the volumes, where replicates. settles is the standby that is to be
+	// made ready to begin on, and promoted says that the unit begins on it.
+	replication *v1alpha1.VolumeReplication
+	replicates  bool
+	settles     *volumes.Replica
+	promoted    bool
 	// strands is a target that is wished to be left for nowhere, and has a volume.
 	strands binding.TargetID
 }
@@ -125,6 +132,7 @@ func (d *Delivery) observe(ref binding.Ref, r binding.Record, g *catalog.Group, 
 		l.facts.Timeout = max(1, int64(g.Patience()/time.Second))
 		l.facts.BreakFirst = g.BreaksFirst()
 		l.moves.wished = g.MovesVolumes()
+		l.replicating(g)
 	}
 	replaces := slices.ContainsFunc(r.Places, func(p binding.Place) bool { return p.For != 0 })
 	l.asked = make([]question, 0, len(members))

@@ -139,7 +139,8 @@ func (l *look) speaksNot(t binding.TargetID) bool {
 // that it is to fail over, and the target is away.
 func (l *look) leavesVolumes(t binding.TargetID) bool {
 	_, away := l.absent[t]
-	return away && l.failover == v1alpha1.FailoverAfterLease && l.facts.Wish == binding.Somewhere
+	return l.promoted && l.record.Places[0].Target == t ||
+		away && l.failover == v1alpha1.FailoverAfterLease && l.facts.Wish == binding.Somewhere
 }
 
 // fencePause is the least time until a lease is looked at again.

@@ -59,6 +59,9 @@ func (d *Delivery) tidyHook(ctx context.Context, k store.Key) error {
 		d.catalog.Unlock()
 		return nil
 	}
+	if m := o.Mover(); m != nil && m.Side.Replicates() {
+		return d.moves.tidyStandby(ctx, d, o)
+	}
 	if o.Mover() != nil {
 		return d.moves.tidy(ctx, o)
 	}

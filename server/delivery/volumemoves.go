@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -29,6 +28,9 @@ type Volumes interface {
 	State(m *volumes.Move) volumes.State
 	// Wait returns when nothing is copied any more; the contexts of Keep are done.
 	Wait()
+	// Replicate has a unit have a standby until ctx ends, or makes the one that it has ready to begin on, and nothing
+	// else for it; nil ends it.
+	Replicate(ctx context.Context, unit binding.UnitID, r *volumes.Replica, word volumes.Word)
 }
 
 // volumeMove is what a look finds about the volumes of a record.
@@ -130,13 +132,19 @@ func (m *volumeMoves) ask(l *look) {
 		}
 		move.Claims = append(move.Claims, c.Claim)
 	}
-	slices.SortFunc(move.Claims, func(a, b volumes.Claim) int {
-		return cmp.Or(strings.Compare(a.Namespace, b.Namespace), strings.Compare(a.Name, b.Name))
-	})
+	sortClaims(move.Claims)
 	if move.FromUID, v.why = m.end(l, v.from); v.why != "" {
 		return
 	}
 	if move.ToUID, v.why = m.end(l, v.to); v.why != "" {
+		return
+	}
+	m.catalog.RLock()
+	former := keepsFormer(m.catalog, l.of.Unit, move.ToUID)
+	m.catalog.RUnlock()
+	if former != "" {
+		v.why = fmt.Sprintf("%s keeps what %s held there when it was lost: look at it with skerry volume list, and give it "+
+			"up with skerry volume forget", move.To, former)
 		return
 	}
 	v.move, f.Copies, f.BreakFirst = move, true, true
@@ -204,6 +212,7 @@ func (l *look) copyWords(next binding.Record) string {
 // volumeMoves are the moves whose volumes are copied, by unit.
 type volumeMoves struct {
 	volumes  Volumes
+	standbys *standbys
 	catalog  *catalog.Catalog
 	api      API
 	progress func(target string, k store.Key) (placement.Progress, bool) // what a target reports
@@ -215,7 +224,7 @@ type volumeMoves struct {
 
 func newVolumeMoves(v Volumes, c *catalog.Catalog, api API,
 	progress func(target string, k store.Key) (placement.Progress, bool)) *volumeMoves {
-	return &volumeMoves{volumes: v, catalog: c, api: api, progress: progress,
+	return &volumeMoves{volumes: v, standbys: newStandbys(), catalog: c, api: api, progress: progress,
 		wanted: map[binding.UnitID]*volumes.Move{}, units: map[catalog.Ref]binding.UnitID{}}
 }
 
@@ -269,12 +278,12 @@ func (m *volumeMoves) run(ctx context.Context, p *plan, next binding.Record) {
 // choose places a mover at its target, whatever speaks against new objects there, while it is wanted, and leaves one
 // that is there alone: tidy ends it. The lock must be held.
 func (m *volumeMoves) choose(p *plan, mover *catalog.Mover, current []string) {
-	uid := mover.From
-	if mover.Side == volumes.SideTo {
-		uid = mover.To
+	uid := mover.To
+	if mover.Side.Reads() {
+		uid = mover.From
 	}
 	for name, t := range m.catalog.Targets {
-		if t.UID == uid && (m.wants(mover.Mark) || slices.Contains(current, name)) {
+		if t.UID == uid && (m.wants(mover.Mark) || m.standbys.wants(mover.Mark) || slices.Contains(current, name)) {
 			p.choice = placement.Choice{Targets: []string{name}}
 			return
 		}
@@ -328,7 +337,7 @@ func (m *volumeMoves) tidy(ctx context.Context, o *catalog.Object) error {
 	case !holds && mover.Until.IsZero():
 		return patch(volumes.Keeper(now.Add(keeps)), max(keeps, seenLook))
 	case !holds && keeps > 0 && now.Before(mover.Until):
-		return again(min(mover.Until.Sub(now)+time.Second, time.Hour))
+		return again(min(mover.Until.Sub(now), time.Hour) + time.Second)
 	}
 	if after := unseen(); after > 0 {
 		return again(after)

@@ -23,6 +23,21 @@ type copies struct {
 	is    volumes.State
 	left  int64 // what a whole copy was made at
 	wake  func()
+
+	replica *volumes.Replica
+	word    volumes.Word
+}
+
+func (c *copies) Replicate(_ context.Context, _ binding.UnitID, r *volumes.Replica, word volumes.Word) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.replica, c.word = r, word
+}
+
+func (c *copies) replicated() (*volumes.Replica, volumes.Word) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.replica, c.word
 }
 
 func (c *copies) Keep(_ context.Context, _ binding.UnitID, m *volumes.Move, wake func()) {

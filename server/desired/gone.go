@@ -32,6 +32,7 @@ func (s *step) remove(o *catalog.Object) {
 	delete(d.catalog.PlaceNotes, o)
 	catalog.ForgetDoors(d.catalog, o)
 	s.hook(o, nil)
+	standby(s, o.Mover(), o.Namespace)
 	d.catalog.Movers.Mark(o, nil)
 	d.sized(o, 0)
 	s.bulkSettle(o)

@@ -181,6 +181,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	}
 	s.hook(o, r.hook)
 	d.catalog.Movers.Mark(o, r.mover)
+	standby(s, r.mover, n)
 	stamped := o.With == nil && r.stamp != ""
 	o.Duplicates = r.duplicates
 	o.BeWith(d.catalog.Records.StampOf(r.stamp, r.uid))
@@ -274,6 +275,7 @@ func (s *step) recorded(o *catalog.Object, w store.Write, labelled bool) bool {
 		moves := v1alpha1.VolumePolicy(fields.Clone(annotations, v1alpha1.AnnotationVolumes))
 		changed := n.Self == nil || labelled || n.Reach != word
 		n.Reach, n.Volumes = word, moves
+		n.Replication = catalog.ReadReplication(fields.String(annotations, v1alpha1.AnnotationReplication))
 		n.Self, n.Labels = o, o.Labels
 		d.catalog.Known(&n.Group)
 		n.Group.Evict = placement.Split(fields.Clone(annotations, v1alpha1.AnnotationEvict))

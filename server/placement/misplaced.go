@@ -14,8 +14,9 @@ import (
 const Misplaced = "Misplaced"
 
 // annotationsOfUsers are the annotations that users write on objects that are placed, and may take for labels.
-var annotationsOfUsers = []string{v1alpha1.AnnotationReach, v1alpha1.AnnotationVolumes, v1alpha1.AnnotationEvict,
-	v1alpha1.AnnotationReplicas, v1alpha1.AnnotationPodAPI, v1alpha1.AnnotationPlacement, v1alpha1.AnnotationShared}
+var annotationsOfUsers = []string{v1alpha1.AnnotationReach, v1alpha1.AnnotationVolumes,
+	v1alpha1.AnnotationReplication, v1alpha1.AnnotationEvict, v1alpha1.AnnotationReplicas, v1alpha1.AnnotationPodAPI,
+	v1alpha1.AnnotationPlacement, v1alpha1.AnnotationShared}
 
 // misplaced says which labels and annotations of an object mean nothing, and what to write instead; "" where all
 // mean something.
@@ -59,10 +60,11 @@ func misplaced(k store.Key, obj map[string]any) string {
 	case k.Class() != store.ClassNamespace:
 		add("annotation %s means nothing here: write it on the Namespace, or spec.move.volumes in the "+
 			"Placement that decides", v1alpha1.AnnotationVolumes)
-	case word != string(v1alpha1.VolumesMove) && word != string(v1alpha1.VolumesStay):
+	case word != string(v1alpha1.VolumesMove) && word != string(v1alpha1.VolumesStay) &&
+		word != string(v1alpha1.VolumesReplicate):
 		add("annotation %s: %.80q means nothing; write %s for volumes that are copied when the app moves, "+
-			"%s for those that stay, or leave it out", v1alpha1.AnnotationVolumes, fmt.Sprint(word), v1alpha1.VolumesMove,
-			v1alpha1.VolumesStay)
+			"%s for those that have a standby, too, %s for those that stay, or leave it out", v1alpha1.AnnotationVolumes,
+			fmt.Sprint(word), v1alpha1.VolumesMove, v1alpha1.VolumesReplicate, v1alpha1.VolumesStay)
 	}
 	return strings.Join(wrong, "; ")
 }

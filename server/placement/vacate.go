@@ -30,6 +30,8 @@ const (
 	StayBudget = "DisruptionBudget"
 	// StayUnfenced: it must not run twice, and nothing says that it does not run there any more.
 	StayUnfenced = "MayStillRun"
+	// StayStandby: it is to begin on the standby of its volumes, which is not possible yet.
+	StayStandby = "AwaitsStandby"
 )
 
 // Terms are how a unit leaves targets.

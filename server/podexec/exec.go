@@ -53,6 +53,14 @@ func Join(ctx context.Context, client rest.Interface, executor Executor, from, t
 	return a.said.last(), whyEnded(a, b)
 }
 
+// Run runs a program that needs no input, and returns what it writes to standard output.
+func Run(ctx context.Context, client rest.Interface, executor Executor, is End) (string, error) {
+	r := &running{End: is, said: &said{tell: is.Tell}}
+	var out strings.Builder
+	r.err = r.run(ctx, client, executor, strings.NewReader(""), &out)
+	return out.String(), whyEnded(r, r)
+}
+
 // running is an End that runs.
 type running struct {
 	End

@@ -33,6 +33,9 @@ func (s *Summary) SetCondition(k store.Key, c placement.Condition) {
 	if c.Type == v1alpha1.ConditionObjectMoving && c.Status {
 		quiet = false
 	}
+	if c.Type == v1alpha1.ConditionReplicated {
+		quiet = c.Reason == "" // a standby is told of also where it is as it should be
+	}
 	s.mu.Lock()
 	s.setExtraLocked(k, c, quiet)
 	s.mu.Unlock()

@@ -16,6 +16,24 @@ type Move struct {
 	// Left is the generation of the unit's record where that says that From is left, and nothing of the unit is
 	// there any more. It is zero while the unit runs.
 	Left int64
+	// Standby: the unit stays at From, and To is to have a copy that it can begin on, see Replica.
+	Standby bool
+}
+
+// Sides are those of the movers, at From and at To.
+func (m *Move) Sides() [2]Side {
+	if m.Standby {
+		return [2]Side{SideSource, SideStandby}
+	}
+	return [2]Side{SideFrom, SideTo}
+}
+
+// At is the target of a mover.
+func (m *Move) At(side Side) string {
+	if side.Reads() {
+		return m.From
+	}
+	return m.To
 }
 
 // Pair is what tells moves of units apart: what was copied for one means nothing for another.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,11 +20,19 @@ import (
 // Side says at which end of a copy a mover is.
 type Side string
 
-// The sides.
+// The sides of a move, and those of a standby: nothing of its unit is at the target that has it.
 const (
-	SideFrom Side = "from"
-	SideTo   Side = "to"
+	SideFrom    Side = "from"
+	SideTo      Side = "to"
+	SideSource  Side = "source"
+	SideStandby Side = "standby"
 )
+
+// Reads reports whether a mover only reads, where the unit is or was.
+func (s Side) Reads() bool { return s == SideFrom || s == SideSource }
+
+// Replicates reports whether a mover is one of a standby.
+func (s Side) Replicates() bool { return s == SideSource || s == SideStandby }
 
 // Mark is what the annotation of a mover says: whose volumes it copies, between which targets, by their UIDs.
 type Mark struct {
@@ -39,7 +48,7 @@ func (m Mark) String() string { return fmt.Sprintf("%s %s %s %s", m.Unit, m.From
 func ParseMark(text string) (Mark, bool) {
 	part := strings.Split(text, " ")
 	if len(part) != 4 || part[0] == "" || part[1] == "" || part[2] == "" ||
-		Side(part[3]) != SideFrom && Side(part[3]) != SideTo {
+		!slices.Contains([]Side{SideFrom, SideTo, SideSource, SideStandby}, Side(part[3])) {
 		return Mark{}, false
 	}
 	return Mark{binding.UnitID(part[0]), part[1], part[2], Side(part[3])}, true
@@ -54,12 +63,15 @@ const (
 // MoverKey names the mover of a claim.
 func MoverKey(m *Move, c Claim, side Side) store.Key {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %s %s %s %s", m.Unit, m.FromUID, m.ToUID, c.UID, c.Name))
-	name := c.Name
+	name, prefix := c.Name, "move"
+	if side.Replicates() {
+		prefix = "copy"
+	}
 	if len(name) > 40 {
 		name = strings.TrimRight(name[:40], "-.")
 	}
 	return store.Key{Space: m.Space, Group: "apps", Resource: "deployments", Namespace: c.Namespace,
-		Name: fmt.Sprintf("move-%s-%s-%s", strings.ReplaceAll(name, ".", "-"), hex.EncodeToString(sum[:4]), side)}
+		Name: fmt.Sprintf("%s-%s-%s-%s", prefix, strings.ReplaceAll(name, ".", "-"), hex.EncodeToString(sum[:4]), side)}
 }
 
 // Component is what movers are, in their label app.kubernetes.io/component.
@@ -74,15 +86,11 @@ const MoverLabel = "app.kubernetes.io/instance"
 func Mover(
 	k store.Key, m *Move, c Claim, side Side, image string, template map[string]any, node string,
 ) map[string]any {
-	target := m.From
-	if side == SideTo {
-		target = m.To
-	}
 	labels := map[string]any{MoverLabel: k.Name}
 	container := map[string]any{
 		"name": "mover", "image": image, "command": []any{Program, "volume", "pause"},
 		"resources":    map[string]any{"requests": map[string]any{"cpu": "10m", "memory": "32Mi"}},
-		"volumeMounts": []any{map[string]any{"name": "volume", "mountPath": Mount, "readOnly": side == SideFrom}},
+		"volumeMounts": []any{map[string]any{"name": "volume", "mountPath": Mount, "readOnly": side.Reads()}},
 	}
 	pod := map[string]any{
 		"terminationGracePeriodSeconds": int64(2), "automountServiceAccountToken": false, "enableServiceLinks": false,
@@ -97,23 +105,20 @@ func Mover(
 		}
 	}
 	switch {
-	case side == SideTo:
+	case !side.Reads():
 		for _, name := range []string{"nodeSelector", "affinity", "topologySpreadConstraints", "priorityClassName"} {
 			if v, ok := spec[name]; ok {
 				pod[name] = v
 			}
 		}
 	case node != "": // a volume of one node is mounted where the app runs
-		pod["affinity"] = map[string]any{"nodeAffinity": map[string]any{
-			"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{"nodeSelectorTerms": []any{
-				map[string]any{"matchFields": []any{map[string]any{"key": "metadata.name", "operator": "In",
-					"values": []any{node}}}}}}}}
+		pod["affinity"] = beside(node)
 	}
 	pod["containers"] = []any{container}
 	annotations := map[string]any{v1alpha1.AnnotationMover: Mark{m.Unit, m.FromUID, m.ToUID, side}.String()}
 	if c.Made != nil {
 		made := *c.Made
-		made.Make = side == SideTo
+		made.Make = !side.Reads()
 		text, _ := json.Marshal(made) // strings, numbers and what was JSON
 		annotations[store.AnnotationMoverClaim] = string(text)
 	}
@@ -121,7 +126,7 @@ func Mover(
 		"apiVersion": "apps/v1", "kind": "Deployment",
 		"metadata": map[string]any{
 			"name": k.Name, "namespace": k.Namespace,
-			"labels": map[string]any{v1alpha1.LabelTarget: target, "app.kubernetes.io/managed-by": "skerry",
+			"labels": map[string]any{v1alpha1.LabelTarget: m.At(side), "app.kubernetes.io/managed-by": "skerry",
 				"app.kubernetes.io/component": Component},
 			"annotations": annotations,
 		},
@@ -131,6 +136,14 @@ func Mover(
 			"template": map[string]any{"metadata": map[string]any{"labels": labels}, "spec": pod},
 		},
 	}
+}
+
+// beside has a Pod run on a node.
+func beside(node string) map[string]any {
+	return map[string]any{"nodeAffinity": map[string]any{
+		"requiredDuringSchedulingIgnoredDuringExecution": map[string]any{"nodeSelectorTerms": []any{
+			map[string]any{"matchFields": []any{map[string]any{"key": "metadata.name", "operator": "In",
+				"values": []any{node}}}}}}}}
 }
 
 // secure has a mover be who mounts the claim in a workload: the first container that does, else the first. Where

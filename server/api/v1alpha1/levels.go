@@ -54,8 +54,19 @@ const (
 	AnnotationStops = "skerry.dev/stops"
 
 	// AnnotationVolumes on a Namespace is what becomes of the volumes of what is in it when it moves, as
-	// MovePolicy.Volumes says it for what a Placement decides about: VolumesMove or VolumesStay.
+	// MovePolicy.Volumes says it for what a Placement decides about: VolumesStay, VolumesMove or VolumesReplicate.
 	AnnotationVolumes = "skerry.dev/volumes"
+
+	// AnnotationReplication on a Namespace is a VolumeReplication as JSON, for VolumesReplicate.
+	AnnotationReplication = "skerry.dev/volume-replication"
+
+	// AnnotationStandby stands on the Deployment that keeps a standby of a claim: what it holds, as JSON of package
+	// volumes. Only the center writes it.
+	AnnotationStandby = "skerry.dev/standby"
+
+	// AnnotationPromote, with the value "true", on such a Deployment lets the app begin on the standby when the target
+	// that it runs on is lost: what was written after the last round is given up.
+	AnnotationPromote = "skerry.dev/promote"
 
 	// AnnotationMover stands on the Deployments that copy volumes during a move: of which unit, between which targets,
 	// and at which of them.

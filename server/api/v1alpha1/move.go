@@ -48,7 +48,9 @@ type MovePolicy struct {
 	// the objects where their volumes are. Move copies what the volumes hold while the objects run, takes the
 	// objects off, copies the rest, compares, and begins at the new target; until then they return when it takes
 	// longer than readyTimeout. The old volumes stay for keepVolumes. What a relay has on several of its targets does
-	// not move. The annotation skerry.dev/volumes of a Namespace says the same for what no Placement decides about.
+	// not move. Replicate is Move, and what the volumes hold is copied to a standby again and again while the objects
+	// run, see volumeReplication. The annotation skerry.dev/volumes of a Namespace says the same for what no Placement
+	// decides about.
 	// +kubebuilder:default=Stay
 	// +optional
 	Volumes VolumePolicy `json:"volumes,omitempty"`
@@ -60,17 +62,59 @@ type MovePolicy struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +optional
 	KeepVolumes *metav1.Duration `json:"keepVolumes,omitempty"`
+	// VolumeReplication says where the standby is, how often it becomes like the volumes, and how consistent it is.
+	// For volumes: Replicate; without it nothing is replicated, and the condition Replicated of each claim says so. The
+	// annotation skerry.dev/volume-replication of a Namespace has the same as JSON.
+	// +optional
+	VolumeReplication *VolumeReplication `json:"volumeReplication,omitempty"`
 }
+
+// VolumeReplication says where the copies of volumes are that an app can begin on when its target is lost.
+//
+// +kubebuilder:validation:XValidation:rule="!has(self.every) || duration(self.every) >= duration('10s')",message="every must be at least 10s"
+type VolumeReplication struct {
+	// Target that has the standby: a SyncTarget, or a Location of one. Nothing else of the objects is there. While
+	// they are there themselves, nothing is replicated.
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=253
+	Target string `json:"target"`
+	// Every is the time from the beginning of one round to that of the next. What was written after the last
+	// round is lost with the target.
+	// +kubebuilder:default="15m"
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +optional
+	Every *metav1.Duration `json:"every,omitempty"`
+	// Consistency of a round. Fuzzy is the only one: files are read one after the other while the objects write, so
+	// that the standby is like the disk of a machine that lost its power at no single moment. Without it nothing is
+	// replicated.
+	// +optional
+	Consistency VolumeConsistency `json:"consistency,omitempty"`
+	// OverMeteredLinks allows rounds where the link of either target is metered.
+	// +optional
+	OverMeteredLinks bool `json:"overMeteredLinks,omitempty"`
+}
+
+// VolumeConsistency is how far what a round copies belongs together.
+//
+// +kubebuilder:validation:Enum=Fuzzy
+type VolumeConsistency string
+
+// VolumesFuzzy copies files one after the other while they are written.
+const VolumesFuzzy VolumeConsistency = "Fuzzy"
 
 // VolumePolicy says what becomes of volumes in a move.
 //
-// +kubebuilder:validation:Enum=Stay;Move
+// +kubebuilder:validation:Enum=Stay;Move;Replicate
 type VolumePolicy string
 
 // The policies.
 const (
 	VolumesStay VolumePolicy = "Stay"
 	VolumesMove VolumePolicy = "Move"
+	// VolumesReplicate is VolumesMove with a standby.
+	VolumesReplicate VolumePolicy = "Replicate"
 )
 
 // MoveType is the order of the two halves of a move.

@@ -290,6 +290,9 @@ const (
 	// ConditionObjectMoving is True of an object while it moves, and False, with the reason, when its
 	// move was given up or cannot be made.
 	ConditionObjectMoving = "skerry.dev/Moving"
+	// ConditionReplicated says of a claim, or of a StatefulSet whose templates make some, how old the standby is, and why
+	// there is none.
+	ConditionReplicated = "skerry.dev/Replicated"
 	// ConditionObjectScheduled says of an object whether a target is found for it.
 	ConditionObjectScheduled = "skerry.dev/Scheduled"
 	// ConditionObjectAltered is True of an object while a target does not keep all that was applied of

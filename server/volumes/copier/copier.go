@@ -33,12 +33,60 @@ type Copier struct {
 	cfg     Config
 	running sync.WaitGroup
 
-	mu    sync.Mutex
-	moves map[binding.UnitID]*moving
+	mu       sync.Mutex
+	moves    map[binding.UnitID]*moving
+	replicas map[binding.UnitID]*replicating
+	sites    map[string]chan struct{} // by the UID of a target; who has its token makes a round
+	rounds   int64
+	bytes    int64 // that crossed in them
 }
 
 // New returns a Copier that copies nothing yet.
-func New(cfg Config) *Copier { return &Copier{cfg: cfg, moves: map[binding.UnitID]*moving{}} }
+func New(cfg Config) *Copier {
+	return &Copier{cfg: cfg, moves: map[binding.UnitID]*moving{}, replicas: map[binding.UnitID]*replicating{},
+		sites: map[string]chan struct{}{}}
+}
+
+// alone waits until no other round is made at two targets, and keeps others out until free is called.
+func (c *Copier) alone(ctx context.Context, a, b string) (free func(), err error) {
+	var has []chan struct{}
+	free = func() {
+		for _, s := range has {
+			<-s
+		}
+	}
+	for _, uid := range []string{min(a, b), max(a, b)} { // all in one order
+		c.mu.Lock()
+		s := c.sites[uid]
+		if s == nil {
+			s = make(chan struct{}, 1)
+			c.sites[uid] = s
+		}
+		c.mu.Unlock()
+		select {
+		case s <- struct{}{}:
+			has = append(has, s)
+		case <-ctx.Done():
+			free()
+			return nil, context.Cause(ctx)
+		}
+	}
+	return free, nil
+}
+
+func (c *Copier) sent(r *volumes.Round) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.rounds++
+	c.bytes += r.Sent
+}
+
+// Sent is how many rounds of standbys were made, and how many bytes of them crossed.
+func (c *Copier) Sent() (rounds, bytes int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rounds, c.bytes
+}
 
 // Keep has what a unit needs be copied until ctx ends, and nothing else for it; nil ends it. It calls wake when the
 // state is another one.

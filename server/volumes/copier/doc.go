@@ -8,4 +8,7 @@
 // is at both ends. Rounds are made beside the app until the rest is little. Then the unit is taken off (see
 // package binding), and the last round, once nothing of it is left there, is read back and compared. What this
 // package knows is lost with the process: a round is made anew, which sends what differs.
+//
+// Replicate makes the rounds of a standby, one at a target at a time, and settles it when a unit is to begin there.
+// What a standby holds is written on its mover, so that it is known after a restart.
 package copier

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/url"
 	"slices"
 	"strings"
@@ -37,6 +38,10 @@ type fakeSpace struct {
 	round func(n int, live bool) (int64, error) // what the sender of the nth round has sent; waits as long as it takes
 	n     int
 	woken int
+	// commands are what was run, and settled is what a standby says that it holds.
+	commands []string
+	settled  string
+	podless  bool // no Pod comes
 }
 
 func (f *fakeSpace) CoreV1() typed.CoreV1Interface { return fakeCore{f.Clientset.CoreV1(), f.rest} }
@@ -94,7 +99,25 @@ func (f *fakeSpace) Patch(
 		return nil, err
 	}
 	f.woken++
-	return nil, f.pod(ctx, d)
+	name := d.Name + "-pod"
+	if *d.Spec.Replicas == 0 {
+		err := f.CoreV1().Pods(d.Namespace).Delete(ctx, name, metav1.DeleteOptions{})
+		return nil, ignored(err, apierrors.IsNotFound)
+	}
+	f.mu.Lock()
+	podless := f.podless
+	f.mu.Unlock()
+	if podless {
+		return nil, nil
+	}
+	return nil, ignored(f.pod(ctx, d), apierrors.IsAlreadyExists)
+}
+
+func ignored(err error, is func(error) bool) error {
+	if is(err) {
+		return nil
+	}
+	return err
 }
 
 // program is one that runs in a Pod.
@@ -125,6 +148,14 @@ func (p *program) StreamWithContext(ctx context.Context, o remotecommand.StreamO
 		p.f.now[p.pod]--
 		p.f.mu.Unlock()
 	}()
+	p.f.mu.Lock()
+	p.f.commands = append(p.f.commands, strings.Join(command[2:len(command)-1], " "))
+	settled := p.f.settled
+	p.f.mu.Unlock()
+	if command[2] == "settle" {
+		_, err := io.WriteString(o.Stdout, settled+"\n")
+		return err
+	}
 	if command[2] == "receive" { // it ends with the sender
 		_, err := o.Stdin.Read(make([]byte, 1))
 		if ctx.Err() != nil || err == nil {

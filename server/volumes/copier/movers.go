@@ -45,7 +45,8 @@ func (m *moving) movers(ctx context.Context, is *volumes.Move) ([]pods, error) {
 				return nil, err
 			}
 		}
-		out, why, err := podsOf(ctx, client, is)
+		sides := is.Sides()
+		out, why, err := podsOf(ctx, client, is, sides[:]...)
 		if err != nil || why == "" {
 			return out, err
 		}
@@ -65,13 +66,18 @@ func moversAt(ctx context.Context, client kubernetes.Interface, is *volumes.Move
 	if err != nil {
 		return nil, fmt.Errorf("list the movers: %w", err)
 	}
-	mark := volumes.Mark{Unit: is.Unit, From: is.FromUID, To: is.ToUID, Side: volumes.SideFrom}.String()
-	for _, d := range list.Items {
+	return ofSide(list.Items, is, is.Sides()[0]), nil
+}
+
+// ofSide are the movers at one side of a move.
+func ofSide(movers []appsv1.Deployment, is *volumes.Move, side volumes.Side) (out []appsv1.Deployment) {
+	mark := volumes.Mark{Unit: is.Unit, From: is.FromUID, To: is.ToUID, Side: side}.String()
+	for _, d := range movers {
 		if d.Annotations[v1alpha1.AnnotationMover] == mark {
 			out = append(out, d)
 		}
 	}
-	return out, nil
+	return out
 }
 
 // whole makes sure that a last round leaves nothing out: what was copied before is copied again.
@@ -93,11 +99,11 @@ func whole(is *volumes.Move, movers []appsv1.Deployment) error {
 // make makes the movers of a claim that are not there.
 func (m *moving) make(ctx context.Context, client kubernetes.Interface, is *volumes.Move, c volumes.Claim) error {
 	var template map[string]any
-	for _, side := range []volumes.Side{volumes.SideFrom, volumes.SideTo} {
+	for _, side := range is.Sides() {
 		k := volumes.MoverKey(is, c, side)
 		known, err := client.AppsV1().Deployments(k.Namespace).Get(ctx, k.Name, metav1.GetOptions{})
 		if err == nil && known.Spec.Replicas != nil && *known.Spec.Replicas == 0 {
-			_, err = m.c.cfg.API.Patch(ctx, k, "apps/v1", "", volumes.WakeUp())
+			err = m.wakeUp(ctx, client, k, is, c, side)
 		}
 		if err == nil {
 			continue
@@ -113,7 +119,7 @@ func (m *moving) make(ctx context.Context, client kubernetes.Interface, is *volu
 			template = volumes.TemplateOf(user)
 		}
 		node := ""
-		if side == volumes.SideFrom {
+		if side.Reads() {
 			if node, err = nodeOf(ctx, client, is, c); err != nil {
 				return err
 			}
@@ -124,6 +130,22 @@ func (m *moving) make(ctx context.Context, client kubernetes.Interface, is *volu
 		}
 	}
 	return nil
+}
+
+// wakeUp has a mover run again. The workload beside which one replicates may run on another node now.
+func (m *moving) wakeUp(
+	ctx context.Context, client kubernetes.Interface, k store.Key, is *volumes.Move, c volumes.Claim, side volumes.Side,
+) error {
+	with := volumes.WakeUp()
+	if side == volumes.SideSource {
+		node, err := nodeOf(ctx, client, is, c)
+		if err != nil {
+			return err
+		}
+		with = volumes.WakeUpAt(node)
+	}
+	_, err := m.c.cfg.API.Patch(ctx, k, "apps/v1", "", with)
+	return err
 }
 
 // nodeOf is the node of a Pod that mounts a claim at the target that is left, empty where none runs.
@@ -146,14 +168,13 @@ func nodeOf(ctx context.Context, client kubernetes.Interface, is *volumes.Move, 
 }
 
 // podsOf finds the Pods of the movers, or says which does not run yet, and why.
-func podsOf(ctx context.Context, client kubernetes.Interface, is *volumes.Move) (out []pods, why string, err error) {
+func podsOf(
+	ctx context.Context, client kubernetes.Interface, is *volumes.Move, sides ...volumes.Side,
+) (out []pods, why string, err error) {
 	for _, c := range is.Claims {
-		both := map[volumes.Side]string{}
-		for _, side := range []volumes.Side{volumes.SideFrom, volumes.SideTo} {
-			k, target := volumes.MoverKey(is, c, side), is.From
-			if side == volumes.SideTo {
-				target = is.To
-			}
+		both := map[bool]string{} // by whether it reads
+		for _, side := range sides {
+			k, target := volumes.MoverKey(is, c, side), is.At(side)
 			list, err := client.CoreV1().Pods(k.Namespace).List(ctx, metav1.ListOptions{
 				LabelSelector: volumes.MoverLabel + "=" + k.Name})
 			if err != nil {
@@ -172,7 +193,7 @@ func podsOf(ctx context.Context, client kubernetes.Interface, is *volumes.Move) 
 					running++
 				}
 				if ready(&p) {
-					both[side] = p.Name
+					both[side.Reads()] = p.Name
 				} else {
 					reason = reasonOf(&p)
 				}
@@ -181,11 +202,11 @@ func podsOf(ctx context.Context, client kubernetes.Interface, is *volumes.Move) 
 				return nil, "", fmt.Errorf("mover %s runs %d times at %s, so there are as many volumes of %s: "+
 					"have the relay place it on one of its targets", k.Name, running, target, c.Name)
 			}
-			if both[side] == "" {
+			if both[side.Reads()] == "" {
 				return nil, fmt.Sprintf("waits for Deployment %s at %s: %s", k.Name, target, reason), nil
 			}
 		}
-		out = append(out, pods{both[volumes.SideFrom], both[volumes.SideTo]})
+		out = append(out, pods{both[true], both[false]})
 	}
 	return out, "", nil
 }

@@ -178,6 +178,7 @@ func (m *moving) await(ctx context.Context, most time.Duration) error {
 
 // report is what of the reports of a sender is needed, see agent/mover.
 type report struct {
+	Files int64 `json:"files"`
 	Bytes int64 `json:"bytes"`
 	Sent  int64 `json:"sent"`
 }

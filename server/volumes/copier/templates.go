@@ -46,8 +46,8 @@ func (m *moving) resolve(
 				"spec.persistentVolumeClaimRetentionPolicy.whenDeleted to Retain", c.Name)
 		}
 		made := known(movers, c)
-		if made == nil {
-			if made, err = shown(ctx, client, is, c, set); err != nil {
+		if made == nil || is.Standby {
+			if made, err = m.made(ctx, client, is, c, set); err != nil {
 				return nil, err
 			}
 		}
@@ -63,6 +63,44 @@ func (m *moving) resolve(
 		}
 	}
 	return out, nil
+}
+
+// made are the claims of a StatefulSet that the space shows from the target that is left, and those that are
+// replicated: what a standby has may be shown in the place of what the app has.
+func (m *moving) made(
+	ctx context.Context, client kubernetes.Interface, is *volumes.Move, c volumes.Claim, set map[string]any,
+) ([]store.MoverClaim, error) {
+	made, err := shown(ctx, client, is, c, set)
+	if err != nil {
+		return nil, err
+	}
+	list, err := client.AppsV1().Deployments(c.Namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: "app.kubernetes.io/component=" + volumes.Component})
+	if err != nil {
+		return nil, fmt.Errorf("list the movers: %w", err)
+	}
+	for _, d := range list.Items {
+		mark, _ := volumes.ParseMark(d.Annotations[v1alpha1.AnnotationMover])
+		claim := store.MoverClaim{}
+		if mark.Unit == is.Unit && mark.From == is.FromUID && mark.Side == volumes.SideSource &&
+			json.Unmarshal([]byte(d.Annotations[store.AnnotationMoverClaim]), &claim) == nil && claim.Set == c.Name &&
+			!slices.ContainsFunc(made, func(m store.MoverClaim) bool { return m.Name == claim.Name }) {
+			made = append(made, claim)
+		}
+	}
+	return complete(is, c, made)
+}
+
+// complete has each claim of a StatefulSet know how many there are.
+func complete(is *volumes.Move, c volumes.Claim, made []store.MoverClaim) ([]store.MoverClaim, error) {
+	if len(made) == 0 {
+		return nil, fmt.Errorf("no claim of StatefulSet %s is shown from %s yet", c.Name, is.From)
+	}
+	for i := range made {
+		made[i].Of = len(made)
+	}
+	slices.SortFunc(made, func(a, b store.MoverClaim) int { return strings.Compare(a.Name, b.Name) })
+	return made, nil
 }
 
 // copyable refuses a claim that a mover cannot mount beside the app, or not at all.
@@ -129,12 +167,5 @@ func shown(
 		out = append(out, store.MoverClaim{Name: claim.Name, Set: c.Name, Template: name, Labels: claim.Labels,
 			Spec: text})
 	}
-	if len(out) == 0 {
-		return nil, fmt.Errorf("no claim of StatefulSet %s is shown from %s yet", c.Name, is.From)
-	}
-	for i := range out {
-		out[i].Of = len(out)
-	}
-	slices.SortFunc(out, func(a, b store.MoverClaim) int { return strings.Compare(a.Name, b.Name) })
 	return out, nil
 }

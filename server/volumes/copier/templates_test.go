@@ -29,7 +29,7 @@ func TestWhichClaimsAreShown(t *testing.T) {
 	set := map[string]any{"spec": map[string]any{"volumeClaimTemplates": []any{map[string]any{
 		"metadata": map[string]any{"name": "data"}, "spec": map[string]any{"storageClassName": "fast"}}}}}
 	is, c := &volumes.Move{From: "paris"}, volumes.Claim{Namespace: "web", Name: "db"}
-	made, err := shown(t.Context(), client, is, c, set)
+	made, err := (&moving{}).made(t.Context(), client, is, c, set)
 	if err != nil || len(made) != 2 {
 		t.Fatalf("%+v, %v", made, err)
 	}
@@ -40,7 +40,7 @@ func TestWhichClaimsAreShown(t *testing.T) {
 		}
 	}
 	c.Name = "db3"
-	if made, err := shown(t.Context(), client, is, c, set); err == nil {
+	if made, err := (&moving{}).made(t.Context(), client, is, c, set); err == nil {
 		t.Errorf("nothing is shown of it, and %v is copied", made)
 	}
 }
