@@ -81,15 +81,22 @@ func open(c *Catalog, o *Object, target string, d door) {
 // staysOpen reports whether doors stay at a target: nobody wants it to be empty.
 func staysOpen(t *Target) bool { return !t.Emptied && !t.Removing && !t.Drained() }
 
-// replaced reports whether an object, or what it leads to, has left a target for another one, and is not there yet.
+// replaced reports whether an object, or what it leads to, has left a target for another one, and is not there yet. An
+// Ingress leads to a Service, and that to what has a record: they may have none of their own yet. The lock must be held.
 func replaced(c *Catalog, o *Object) bool {
-	is := func(o *Object) bool {
+	var is func(o *Object, deep int) bool
+	is = func(o *Object, deep int) bool {
 		return slices.ContainsFunc(c.Records.Index.Record(c.Records.Of(o)).Places, func(p binding.Place) bool {
 			return p.Leaving == binding.Replaced
+		}) || deep > 0 && o.Ties != nil && slices.ContainsFunc(o.Ties.Leaders.list(), func(l *Object) bool {
+			return is(l, deep-1)
 		})
 	}
-	return is(o) || o.Ties != nil && slices.ContainsFunc(o.Ties.Leaders.list(), is)
+	return is(o, mostDeep)
 }
+
+// mostDeep is how many objects lead from one to a workload: a route, a Service, the workload.
+const mostDeep = 2
 
 // doorsAt is where an object that is on a set of targets is a door besides. The lock must be held.
 func doorsAt(c *Catalog, o *Object, on *Set) *Set {
