@@ -82,7 +82,8 @@ func open(c *Catalog, o *Object, target string, d door) {
 func staysOpen(t *Target) bool { return !t.Emptied && !t.Removing && !t.Drained() }
 
 // replaced reports whether an object, or what it leads to, has left a target for another one, and is not there yet. An
-// Ingress leads to a Service, and that to what has a record: they may have none of their own yet. The lock must be held.
+// Ingress leads to a Service, and that to what has a record: they may have none of their own yet. The lock must be
+// held.
 func replaced(c *Catalog, o *Object) bool {
 	var is func(o *Object, deep int) bool
 	is = func(o *Object, deep int) bool {
