@@ -197,8 +197,6 @@ func TestPromotion(t *testing.T) {
 	})
 }
 
-func (c *center) object(k store.Key) map[string]any { o, _ := c.Get(c.t.Context(), k, ""); return o }
-
 func text(o map[string]any) string { b, _ := json.Marshal(o); return string(b) }
 
 // TestFailoverToTheStandby: a Placement says that units leave a lost target. They leave for the standby alone.
