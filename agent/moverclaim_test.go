@@ -10,12 +10,16 @@ import (
 
 // moverOf is a Deployment that copies the claim data-db-0 of the StatefulSet db.
 func moverOf(t *testing.T, makes bool, until string) store.Entry {
+	return moverNamed(t, "mover", makes, until)
+}
+
+func moverNamed(t *testing.T, name string, makes bool, until string) store.Entry {
 	text, err := json.Marshal(store.MoverClaim{Name: "data-db-0", Set: "db", Labels: map[string]string{"app": "db"},
 		Spec: json.RawMessage(`{"accessModes":["ReadWriteOnce"]}`), Make: makes, Of: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
-	e := live("apps", "deployments", "apps/v1", "Deployment", "app", "mover", nil)
+	e := live("apps", "deployments", "apps/v1", "Deployment", "app", name, nil)
 	var o map[string]any
 	if err := json.Unmarshal(e.Body, &o); err != nil {
 		t.Fatal(err)
@@ -101,6 +105,21 @@ func TestAClaimGoesWithTheLastThatNeedsIt(t *testing.T) {
 		s.settled()
 		s.desire(gone(mover))
 		eventually(t, "it is gone", func() bool { return !s.hasClaim() })
+
+		standby := moverNamed(t, "standby", false, "")
+		s.api.Put("v1", "PersistentVolumeClaim", "app", "data-db-0", map[string]any{"metadata": map[string]any{
+			"annotations": map[string]any{target.AnnotationClaimOf: "u-app"}}})
+		s.desire(mover, standby)
+		s.settled()
+		s.desire(gone(mover))
+		eventually(t, "one of two movers is gone", s.lacksMover)
+		s.settled()
+		if !s.hasClaim() {
+			t.Fatal("it went while another mover copies into it")
+		}
+		s.desire(gone(standby))
+		s.settled()
+		s.api.Remove("", "persistentvolumeclaims", "app", "data-db-0")
 
 		foreign := labelled(map[string]any{"app": "db"})
 		s.api.Put("v1", "PersistentVolumeClaim", "app", "data-db-0", foreign)

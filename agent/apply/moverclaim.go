@@ -61,8 +61,9 @@ func makeMoverClaim(ctx context.Context, a *Applier, t *task) error {
 }
 
 // dropMoverClaim deletes the claim of a Deployment that is removed and has only kept it, where its StatefulSet is not
-// to be here: that of the target that was left, or of one to which nothing came. Of any other the claim stays. That
-// its StatefulSet is not here yet proves nothing: through a relay it may come after the Deployment's tombstone.
+// to be here, and no other Deployment that copies it: that of the target that was left, or of one to which nothing
+// came. Of any other the claim stays. That its StatefulSet is not here yet proves nothing: through a relay it may come
+// after the Deployment's tombstone.
 func dropMoverClaim(ctx context.Context, a *Applier, c *target.Client, e store.Entry, at store.Key) error {
 	was := target.Object{}
 	if !mayMove(e.Key) || len(e.Body) == 0 || json.Unmarshal(e.Body, &was) != nil {
@@ -81,6 +82,9 @@ func dropMoverClaim(ctx context.Context, a *Applier, c *target.Client, e store.E
 	case ok && !d.Tombstone:
 		return nil
 	}
+	if has, err := otherMover(a.Desired, e.Key, claim.Name); err != nil || has {
+		return err
+	}
 	live, err := c.Get(ctx, claimResource, at.Namespace, claim.Name, false)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -96,4 +100,29 @@ func dropMoverClaim(ctx context.Context, a *Applier, c *target.Client, e store.E
 		return fmt.Errorf("delete claim %s: %w", claim.Name, err)
 	}
 	return nil
+}
+
+// otherMover reports whether another Deployment than the one of a key copies a claim, and is to be here.
+func otherMover(desired Desired, one store.Key, claim string) (has bool, err error) {
+	err = desired.Each(func(e store.Entry) error {
+		if has || e.Tombstone || e.Key == one || !mayMove(e.Key) || e.Key.Space != one.Space ||
+			e.Key.Namespace != one.Namespace {
+			return nil
+		}
+		whole, known, err := desired.Get(e.Key)
+		if err != nil || !known || whole.Tombstone {
+			return err
+		}
+		var is target.Object
+		if json.Unmarshal(whole.Body, &is) != nil {
+			return nil // it is applied nowhere
+		}
+		c, copies, err := moverClaim(e.Key, is.Metadata.Annotations)
+		has = err == nil && copies && c.Name == claim
+		return nil
+	})
+	if err != nil {
+		return false, fmt.Errorf("read what copies claim %s: %w", claim, err)
+	}
+	return has, nil
 }
