@@ -45,7 +45,7 @@ func (s *Services) serve(e *entry, at doorKey, d *door, caller *net.TCPConn) {
 	ctx, cancel := context.WithCancel(e.ctx)
 	defer cancel()
 	defer context.AfterFunc(ctx, func() { reset(caller) })() // whatever is still waited for below
-	late := time.AfterFunc(callTime, cancel)
+	late := time.AfterFunc(s.patience, cancel)
 	defer late.Stop()
 	from, give, why := s.admit(ctx, e.of, caller)
 	if why != "" {

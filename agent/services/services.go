@@ -45,6 +45,7 @@ type Services struct {
 	client    *target.Client
 	up        http.RoundTripper
 	times     leadTimes
+	patience  time.Duration // callTime
 	seats     seats
 	held      seats // of callers that wait
 	looks     looks
@@ -80,7 +81,7 @@ type name struct{ namespace, service string }
 
 // New returns Services that do nothing before they are run, and needed.
 func New(c Config) *Services {
-	return &Services{Config: c, up: upward.NewTransport(c.Up), times: usualTimes,
+	return &Services{Config: c, up: upward.NewTransport(c.Up), times: usualTimes, patience: callTime,
 		seats: seats{most: mostConnections, mostOfSpace: mostOfSpace},
 		held:  seats{most: mostHeld, mostOfSpace: mostHeldOfSpace}, looks: newLooks(), newcomers: newNewcomers(),
 		needed: make(chan struct{}), woken: make(chan struct{}, 1),

@@ -121,6 +121,8 @@ type site struct {
 	here func(ctx context.Context, r *exchange.Request) (*http.Response, error)
 	// times are those of leading, zero for the usual ones.
 	times leadTimes
+	// waits is how long callers wait, zero for the usual time.
+	waits time.Duration
 	log   logged
 }
 
@@ -211,6 +213,9 @@ func (s *site) start(t *testing.T, dir string) (stop func()) {
 	}
 	s.Services = New(c)
 	s.newcomers.patience = 200 * time.Millisecond
+	if s.waits != 0 {
+		s.patience = s.waits
+	}
 	if s.times != (leadTimes{}) {
 		s.Services.times = s.times
 	}
