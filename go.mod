@@ -49,8 +49,8 @@ require (
 	k8s.io/streaming v0.37.2
 	modernc.org/sqlite v1.61.0
 	pgregory.net/rapid v1.3.0
-	sigs.k8s.io/structured-merge-diff/v6 v6.4.2
 	sigs.k8s.io/mcs-api v0.5.2
+	sigs.k8s.io/structured-merge-diff/v6 v6.4.2
 	sigs.k8s.io/yaml v1.6.0
 )
 
