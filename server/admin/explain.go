@@ -72,10 +72,7 @@ func ExplainCommand() *cli.Command {
 
 // ExplainPlacement asks the center why an object is where it is, and prints the answer.
 func ExplainPlacement(ctx context.Context, o ExplainOptions) error {
-	if o.Output == "name" || o.Output == "wide" {
-		return Usage("-o %q: use table, json or yaml", o.Output)
-	}
-	if err := checkListOutput(o.Output); err != nil {
+	if err := checkTableOutput(o.Output); err != nil {
 		return err
 	}
 	config, namespace, err := spaceConfig(ctx, o.Kubeconfig, o.Space, o.Namespace)

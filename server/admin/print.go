@@ -40,6 +40,14 @@ func checkListOutput(output string) error {
 	return nil
 }
 
+// checkTableOutput is checkListOutput for what is no list of objects: it has no names, and no wider table.
+func checkTableOutput(output string) error {
+	if output == "name" || output == "wide" {
+		return Usage("-o %q: use table, json or yaml", output)
+	}
+	return checkListOutput(output)
+}
+
 // printData prints what a list has for a program: names one a line, or all of it as JSON or YAML.
 // Everything else is a usage error.
 func printData(w io.Writer, format string, data any, names func() []string) error {

@@ -82,10 +82,7 @@ func RolloutCommand() *cli.Command {
 
 // RolloutStatus prints how far the rollout of a Placement is.
 func RolloutStatus(ctx context.Context, o RolloutOptions) error {
-	if o.Output == "name" || o.Output == "wide" {
-		return Usage("-o %q: use table, json or yaml", o.Output)
-	}
-	if err := checkListOutput(o.Output); err != nil {
+	if err := checkTableOutput(o.Output); err != nil {
 		return err
 	}
 	api, err := o.api(ctx)

@@ -72,10 +72,7 @@ func TraceCommand() *cli.Command {
 
 // TraceService has a site call a Service, and prints what came of it. The error is ErrProblems where nothing answered.
 func TraceService(ctx context.Context, o TraceOptions) error {
-	if o.Output == "name" || o.Output == "wide" {
-		return Usage("-o %q: use table, json or yaml", o.Output)
-	}
-	if err := checkListOutput(o.Output); err != nil {
+	if err := checkTableOutput(o.Output); err != nil {
 		return err
 	}
 	config, namespace, err := spaceConfig(ctx, o.Kubeconfig, o.Space, o.Namespace)

@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/urfave/cli/v2"
+	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/volumes"
+	"skerry.dev/skerry/tunnel/ondemand"
 	"skerry.dev/skerry/tunnel/output"
 )
 
@@ -32,17 +34,9 @@ func PromoteVolumeCommand() *cli.Command {
 			&cli.BoolFlag{Name: "dry-run", Usage: "only say what would be given up, and what speaks against it"},
 			WaitFlag(5*time.Minute, "how long to wait until the app is placed there"),
 		),
-		Action: func(c *cli.Context) error {
-			claim, err := claimArgument(c)
-			if err != nil {
-				return err
-			}
-			v, err := openVolumes(c)
-			if err != nil {
-				return err
-			}
+		Action: onClaim(func(c *cli.Context, v *volumeUser, claim types.NamespacedName) error {
 			return v.promote(c.Context, claim, c.String("at"), c.Bool("dry-run"), c.Duration("wait"), c.App.Writer)
-		},
+		}),
 	}
 }
 
@@ -59,17 +53,24 @@ func ForgetVolumeCommand() *cli.Command {
 			&cli.BoolFlag{Name: "yes", Aliases: []string{"y"}, Usage: "do it; without this it is only said what is deleted"},
 			WaitFlag(time.Minute, "how long to wait until it is gone"),
 		),
-		Action: func(c *cli.Context) error {
-			claim, err := claimArgument(c)
-			if err != nil {
-				return err
-			}
-			v, err := openVolumes(c)
-			if err != nil {
-				return err
-			}
+		Action: onClaim(func(c *cli.Context, v *volumeUser, claim types.NamespacedName) error {
 			return v.forget(c.Context, claim, c.String("at"), c.Bool("yes"), c.Duration("wait"), c.App.Writer)
-		},
+		}),
+	}
+}
+
+// onClaim is the action of a command about what a user of a space has of one claim.
+func onClaim(do func(c *cli.Context, v *volumeUser, claim types.NamespacedName) error) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		claim, err := claimArgument(c)
+		if err != nil {
+			return err
+		}
+		v, err := openVolumes(c)
+		if err != nil {
+			return err
+		}
+		return do(c, v, claim)
 	}
 }
 
@@ -155,16 +156,17 @@ func (v *volumeUser) promote(
 		return err
 	}
 	for _, s := range all {
-		patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{ // texts
-			"annotations": map[string]any{v1alpha1.AnnotationPromote: "true"}}})
-		if err := v.patch(ctx, s, patch); err != nil {
+		if err := v.annotate(ctx, s, v1alpha1.AnnotationPromote, "true"); err != nil {
 			return err
 		}
 	}
 	return v.awaitPromotion(ctx, first, wait, out)
 }
 
-func (v *volumeUser) patch(ctx context.Context, s standby, patch []byte) error {
+// annotate writes one annotation of what keeps a standby.
+func (v *volumeUser) annotate(ctx context.Context, s standby, name, value string) error {
+	patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{ // texts
+		"annotations": map[string]any{name: value}}})
 	_, err := v.client.AppsV1().Deployments(s.Namespace).Patch(ctx, s.mover.Name, types.MergePatchType, patch,
 		metav1.PatchOptions{})
 	if err != nil {
@@ -199,21 +201,18 @@ func (v *volumeUser) wish(ctx context.Context, s standby, out io.Writer) error {
 // awaitPromotion waits until a standby is one no more, since the app has it.
 func (v *volumeUser) awaitPromotion(ctx context.Context, s standby, wait time.Duration, out io.Writer) error {
 	why := ""
-	for until := v.now().Add(wait); v.now().Before(until); {
-		d, err := v.client.AppsV1().Deployments(s.Namespace).Get(ctx, s.mover.Name, metav1.GetOptions{})
-		switch {
-		case apierrors.IsNotFound(err):
-			fmt.Fprintf(out, "the app of %s/%s is at %s. What %s held stays there when it returns: skerry volume list\n",
-				s.Namespace, s.Claim, s.Target, s.Source)
-			return nil
-		case err == nil:
-			if is := volumes.ParseStandby(d.Annotations[v1alpha1.AnnotationStandby]); is != nil {
-				why = is.Problem
-			}
+	gone, err := v.awaitGone(ctx, s, wait, func(d *appsv1.Deployment) {
+		if is := volumes.ParseStandby(d.Annotations[v1alpha1.AnnotationStandby]); is != nil {
+			why = is.Problem
 		}
-		if !pauseFor(ctx, v.pause) {
-			return ctx.Err()
-		}
+	})
+	switch {
+	case err != nil:
+		return err
+	case gone:
+		fmt.Fprintf(out, "the app of %s/%s is at %s. What %s held stays there when it returns: skerry volume list\n",
+			s.Namespace, s.Claim, s.Target, s.Source)
+		return nil
 	}
 	if why != "" {
 		why = ": " + why
@@ -222,13 +221,24 @@ func (v *volumeUser) awaitPromotion(ctx context.Context, s standby, wait time.Du
 		"goes on", s.Target, wait, why)
 }
 
-func pauseFor(ctx context.Context, d time.Duration) bool {
-	select {
-	case <-ctx.Done():
-		return false
-	case <-time.After(d):
-		return true
+// awaitGone waits for so long until what keeps a standby is gone, and reports whether it is. Until then each look at it
+// is told.
+func (v *volumeUser) awaitGone(
+	ctx context.Context, s standby, wait time.Duration, there func(*appsv1.Deployment),
+) (gone bool, err error) {
+	for until := v.now().Add(wait); v.now().Before(until); {
+		d, err := v.client.AppsV1().Deployments(s.Namespace).Get(ctx, s.mover.Name, metav1.GetOptions{})
+		switch {
+		case apierrors.IsNotFound(err):
+			return true, nil
+		case err == nil:
+			there(d)
+		}
+		if !ondemand.Pause(ctx, v.pause) {
+			return false, ctx.Err()
+		}
 	}
+	return false, nil
 }
 
 func (v *volumeUser) forget(
@@ -254,20 +264,16 @@ func (v *volumeUser) forget(
 		fmt.Fprintf(out, "would delete %s; do it with --yes\n", what)
 		return nil
 	}
-	patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{ // texts
-		"annotations": map[string]any{v1alpha1.AnnotationKeepUntil: v.now().UTC().Format(time.RFC3339)}}})
-	if err := v.patch(ctx, s, patch); err != nil {
+	if err := v.annotate(ctx, s, v1alpha1.AnnotationKeepUntil, v.now().UTC().Format(time.RFC3339)); err != nil {
 		return err
 	}
-	for until := v.now().Add(wait); v.now().Before(until); {
-		_, err := v.client.AppsV1().Deployments(s.Namespace).Get(ctx, s.mover.Name, metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			fmt.Fprintf(out, "deleted %s\n", what)
-			return nil
-		}
-		if !pauseFor(ctx, v.pause) {
-			return ctx.Err()
-		}
+	gone, err := v.awaitGone(ctx, s, wait, func(*appsv1.Deployment) {})
+	switch {
+	case err != nil:
+		return err
+	case gone:
+		fmt.Fprintf(out, "deleted %s\n", what)
+		return nil
 	}
 	return fmt.Errorf("it is still there after %s: where it is replicated, end that first (skerry.dev/volumes=Move); a "+
 		"site that is away deletes it when it returns", wait)
