@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -85,15 +86,15 @@ func staysOpen(t *Target) bool { return !t.Emptied && !t.Removing && !t.Drained(
 // Ingress leads to a Service, and that to what has a record: they may have none of their own yet. The lock must be
 // held.
 func replaced(c *Catalog, o *Object) bool {
-	var is func(o *Object, deep int) bool
-	is = func(o *Object, deep int) bool {
-		return slices.ContainsFunc(c.Records.Index.Record(c.Records.Of(o)).Places, func(p binding.Place) bool {
-			return p.Leaving == binding.Replaced
-		}) || deep > 0 && o.Ties != nil && slices.ContainsFunc(o.Ties.Leaders.list(), func(l *Object) bool {
-			return is(l, deep-1)
-		})
-	}
-	return is(o, mostDeep)
+	return replacedWithin(c, o, mostDeep)
+}
+
+func replacedWithin(c *Catalog, o *Object, deep int) bool {
+	return slices.ContainsFunc(c.Records.Index.Record(c.Records.Of(o)).Places, func(p binding.Place) bool {
+		return p.Leaving == binding.Replaced
+	}) || deep > 0 && o.Ties != nil && slices.ContainsFunc(o.Ties.Leaders.list(), func(l *Object) bool {
+		return replacedWithin(c, l, deep-1)
+	})
 }
 
 // mostDeep is how many objects lead from one to a workload: a route, a Service, the workload.
@@ -106,9 +107,9 @@ func doorsAt(c *Catalog, o *Object, on *Set) *Set {
 		return nil
 	}
 	var names []string
-	for name, d := range all {
+	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if t := c.Targets[name]; t != nil && staysOpen(t) && offers(sp, t.Target) && !on.Has(name) &&
-			time.Now().Before(d.until) {
+			time.Now().Before(all[name].until) {
 			names = append(names, name)
 		}
 	}
@@ -137,10 +138,10 @@ func doorsOf(o *Object) *Set {
 // OpenUntil is what the annotation of an object should say of its doors, and whether that is news. The lock must be
 // held.
 func OpenUntil(c *Catalog, o *Object) (text string, news bool) {
-	if at := doorsAt(c, o, o.On).List(); len(at) > 0 {
+	if doors := OpenDoors(c, o); len(doors) > 0 {
 		until := map[string]string{}
-		for _, name := range at {
-			until[name] = c.Doors[o][name].until.UTC().Format(time.RFC3339)
+		for _, d := range doors {
+			until[d.Target] = d.Until.Format(time.RFC3339)
 		}
 		written, _ := json.Marshal(until) // names and times can be written
 		text = string(written)
@@ -148,12 +149,12 @@ func OpenUntil(c *Catalog, o *Object) (text string, news bool) {
 	return text, text != c.DoorsNoted[o]
 }
 
-// OpenDoors lists where an object is open besides the targets where it is, and until when. The lock must be held.
+// OpenDoors lists where an object is open besides the targets where it is, by name, and until when. The lock must be
+// held.
 func OpenDoors(c *Catalog, o *Object) (out []v1alpha1.ReviewedDoor) {
 	for _, name := range doorsAt(c, o, o.On).List() {
 		out = append(out, v1alpha1.ReviewedDoor{Target: name, Until: metav1.NewTime(c.Doors[o][name].until.UTC())})
 	}
-	slices.SortFunc(out, func(a, b v1alpha1.ReviewedDoor) int { return strings.Compare(a.Target, b.Target) })
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/store"
 )
 
@@ -282,5 +283,41 @@ func TestADoorAtARenamedTarget(t *testing.T) {
 			return has && slices.Equal(to, []string{"b"}) && c.has("z", service) && c.has("z", ingress) &&
 				strings.HasPrefix(c.doorsOf(service), `{"z":"`)
 		})
+	})
+}
+
+// What is open at several targets is that as long as none of them closes: nothing is sent anew, or said anew.
+func TestSeveralDoors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.target("c", nil)
+		c.reachingSpace("")
+		c.namespace("app", nil)
+		c.placement("p", 1, []any{"a"}, nil)
+		web := c.appWeb()
+		service, ingress, cert := c.doors()
+		for generation, at := range []string{"a", "b", "c"} {
+			c.placement("p", int64(generation+1), []any{at}, nil)
+			c.eventually("it is at "+at, func() bool {
+				for _, k := range []store.Key{web, service, ingress, cert} {
+					c.reportIfHas(at, k)
+				}
+				for _, before := range []string{"a", "b"} {
+					if before != at && !c.has(before, web) {
+						c.gone(before, web)
+					}
+				}
+				return c.annotation(service) == at && slices.Equal(c.decided(placementOf("p")), []string{at})
+			})
+		}
+		c.eventually("both are noted", func() bool { return strings.Count(c.doorsOf(service), "Z") == 2 })
+		c.d.catalog.Lock()
+		defer c.d.catalog.Unlock()
+		o := c.d.catalog.Find(service)
+		for range 100 {
+			if at, news := catalog.Doors(c.d.catalog, o, o.On); news || !slices.Equal(at.List(), []string{"a", "b"}) {
+				t.Fatalf("open at %v, news %v", at.List(), news)
+			}
+		}
 	})
 }
