@@ -92,17 +92,22 @@ func (s *Services) connect(ctx context.Context, e wish) (io.ReadWriteCloser, err
 	if err == nil || s.Here == nil || s.Idle(e.of.at.namespace, e.of.at.service) {
 		return conn, err
 	}
-	r := exchange.ToService(e.of.key.Space, e.of.key.Namespace, e.of.key.Name, e.host, e.port)
-	r.SpaceUID, r.UID, r.Caller = e.of.spaceUID, e.of.uid, e.from
-	resp, failed := s.Here(ctx, r)
-	if failed != nil {
-		return nil, err
-	}
-	here, failed := exchange.Connection(resp)
+	here, failed := callHere(ctx, s, e.of, e.doorKey, e.from)
 	if failed != nil {
 		return nil, err
 	}
 	return here, nil
+}
+
+// callHere connects a Pod to a port of a Service, at this site. s.Here is not nil.
+func callHere(ctx context.Context, s *Services, of callee, at doorKey, from string) (io.ReadWriteCloser, error) {
+	r := exchange.ToService(of.key.Space, of.key.Namespace, of.key.Name, at.host, at.port)
+	r.SpaceUID, r.UID, r.Caller = of.spaceUID, of.uid, from
+	resp, err := s.Here(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return exchange.Connection(resp)
 }
 
 // call has the parent connect a Pod to a port of a Service, at another site.

@@ -16,6 +16,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/exchange"
 )
 
@@ -165,16 +166,13 @@ func (c *tracedCall) here(ctx context.Context) (io.ReadWriteCloser, error) {
 		exchange.TraceOf(ctx).Add(exchange.HopOf(".", err, 0))
 		return nil, err
 	}
-	r := exchange.ToService(c.r.Space, c.r.Namespace, c.r.Pod, c.host, c.port)
-	r.SpaceUID, r.UID, r.Caller = c.r.SpaceUID, c.live.Metadata.UID, c.from
-	resp, err := c.s.Here(ctx, r)
-	if err == nil {
-		return exchange.Connection(resp)
-	}
-	if t := exchange.TraceOf(ctx); len(t.Hops()) == 0 {
+	of := callee{uid: c.live.Metadata.UID, spaceUID: c.r.SpaceUID,
+		key: store.Key{Space: c.r.Space, Namespace: c.r.Namespace, Name: c.r.Pod}}
+	conn, err := callHere(ctx, c.s, of, doorKey{c.host, c.port}, c.from)
+	if t := exchange.TraceOf(ctx); err != nil && len(t.Hops()) == 0 {
 		t.Add(exchange.HopOf(".", err, 0))
 	}
-	return nil, err
+	return conn, err
 }
 
 // remoteSlice is what the cluster has of the agent's slice of a Service, for one port.

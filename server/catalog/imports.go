@@ -120,6 +120,9 @@ func imports(c *Catalog, n *Namespace) bool {
 
 // Members reads the members of an import, as the center of its space says them, or a parent.
 func Members(text string) []string {
+	if text == "" {
+		return nil // nearly all objects
+	}
 	all := map[string]bool{}
 	for _, member := range placement.Split(text) {
 		name, _, _ := strings.Cut(member, "=")

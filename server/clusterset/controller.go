@@ -10,6 +10,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/queue"
 	"skerry.dev/skerry/server/spaceapi"
 	"skerry.dev/skerry/store"
@@ -94,7 +95,7 @@ func (c *Controller) Run(ctx context.Context) error {
 // Imports returns the Services that a Service of a space leads to, and which name they have there: the offers of the
 // space's set. It is false for a Service that serves no import.
 func (c *Controller) Imports(k store.Key) (service string, all []Offer, is bool) {
-	if k.Group != "" || k.Resource != "services" {
+	if !placement.IsService(k) {
 		return "", nil, false
 	}
 	c.mu.Lock()
@@ -117,10 +118,8 @@ func isOurs(k store.Key) bool {
 		(k.Resource == v1alpha1.ServiceExports || k.Resource == v1alpha1.ServiceImports)
 }
 
-func isService(k store.Key) bool { return k.Group == "" && k.Resource == "services" }
-
 func concerns(k store.Key) bool {
-	return isSpace(k) || isOurs(k) || isService(k) || k.Group == "" && k.Resource == "namespaces"
+	return isSpace(k) || isOurs(k) || placement.IsService(k) || k.Group == "" && k.Resource == "namespaces"
 }
 
 // Reset takes everything that exists.
@@ -183,7 +182,7 @@ func (c *Controller) takeLocked(w store.Write) {
 			c.allLocked()
 		}
 	case w.Key.Resource == "namespaces":
-		if there || w.Object == nil {
+		if c.spaces[w.Key.Space].set != "" && (there || w.Object == nil) {
 			c.namespaceLocked(w.Key.Name)
 		}
 	case w.Key.Resource == v1alpha1.ServiceExports:
@@ -208,8 +207,12 @@ func (c *Controller) takeLocked(w store.Write) {
 
 // exportLocked takes over a ServiceExport. c.mu must be held.
 func (c *Controller) exportLocked(n name, space, since string, there bool) {
-	had := c.exports[n][space] != nil
-	put(c.exports, n, space, &export{since: since}, there)
+	e, had := export{}, false
+	if is := c.exports[n][space]; is != nil {
+		e, had = *is, true
+	}
+	e.since = since
+	put(c.exports, n, space, &e, there)
 	c.queue.Add(item{name: n})
 	switch {
 	case there && !had:

@@ -241,17 +241,12 @@ type condition struct {
 func conditions(have map[string]any, all ...condition) []any {
 	out := []any{}
 	for _, c := range all {
-		status, at := "False", time.Now().UTC().Format(time.RFC3339)
+		status := "False"
 		if c.is {
 			status = "True"
 		}
-		for was := range fields.Maps(have, "status", "conditions") {
-			if fields.String(was, "type") == c.kind && fields.String(was, "status") == status {
-				at = fields.String(was, "lastTransitionTime")
-			}
-		}
 		out = append(out, map[string]any{"type": c.kind, "status": status, "reason": c.reason, "message": c.message,
-			"lastTransitionTime": at})
+			"lastTransitionTime": fields.Since(fields.Map(have, "status"), c.kind, status, time.Now())})
 	}
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"encoding/json"
 	"iter"
 	"strings"
+	"time"
 )
 
 // Map returns the map at a path; nil when there is none.
@@ -62,6 +63,17 @@ func Maps(obj map[string]any, path ...string) iter.Seq[map[string]any] {
 			}
 		}
 	}
+}
+
+// Since is the lastTransitionTime of a condition that is about to be written into a status: that of the one which is
+// there while its status, "True" or "False", is the same, else now.
+func Since(status map[string]any, kind, is string, now time.Time) string {
+	for c := range Maps(status, "conditions") {
+		if c["type"] == kind && c["status"] == is {
+			return String(c, "lastTransitionTime")
+		}
+	}
+	return now.UTC().Format(time.RFC3339)
 }
 
 func at[T any](obj map[string]any, path []string) T {

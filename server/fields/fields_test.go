@@ -3,6 +3,7 @@ package fields
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestFields(t *testing.T) {
@@ -61,5 +62,26 @@ func TestNothingIsAllocated(t *testing.T) {
 		}
 	}); n != 0 {
 		t.Errorf("%v allocations, want none", n)
+	}
+}
+
+// A condition keeps its time while its status is the same.
+func TestSince(t *testing.T) {
+	status := map[string]any{"conditions": []any{
+		map[string]any{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+		map[string]any{"type": "Valid", "status": "False", "lastTransitionTime": "2026-01-02T00:00:00Z"}}}
+	now := time.Date(2026, 1, 3, 1, 0, 0, 0, time.FixedZone("", 3600))
+	for _, c := range []struct{ kind, is, want string }{
+		{"Ready", "True", "2026-01-01T00:00:00Z"},
+		{"Valid", "False", "2026-01-02T00:00:00Z"},
+		{"Ready", "False", "2026-01-03T00:00:00Z"},
+		{"Absent", "True", "2026-01-03T00:00:00Z"},
+	} {
+		if got := Since(status, c.kind, c.is, now); got != c.want {
+			t.Errorf("%s %s: %s, not %s", c.kind, c.is, got, c.want)
+		}
+	}
+	if got := Since(nil, "Ready", "True", now); got != "2026-01-03T00:00:00Z" {
+		t.Errorf("of no status: %s", got)
 	}
 }

@@ -183,18 +183,12 @@ func inSpaces(selected, good int32, p *policy, kind, why, rest string, now time.
 func conditionOf(
 	p *policy, kind string, status metav1.ConditionStatus, reason, message string, now time.Time,
 ) map[string]any {
-	since := now.UTC().Format(time.RFC3339)
-	for old := range fields.Maps(p.status, "conditions") {
-		if old["type"] == kind && old["status"] == string(status) {
-			since = fields.String(old, "lastTransitionTime")
-		}
-	}
 	return map[string]any{
 		"type":               kind,
 		"status":             string(status),
 		"reason":             reason,
 		"message":            message,
-		"lastTransitionTime": since,
+		"lastTransitionTime": fields.Since(p.status, kind, string(status), now),
 		"observedGeneration": p.generation,
 	}
 }

@@ -28,7 +28,7 @@ func filledBy(k store.Key, reports []*store.Report) *store.Filled {
 	switch {
 	case isDeployment(k) && f.Revision > 0:
 		return &store.Filled{Revision: f.Revision}
-	case isService(k) && (f.ClusterIP != "" || len(f.NodePorts) > 0 || f.HealthCheckNodePort > 0 || len(
+	case placement.IsService(k) && (f.ClusterIP != "" || len(f.NodePorts) > 0 || f.HealthCheckNodePort > 0 || len(
 		f.IPFamilies,
 	) > 0 || f.IPFamilyPolicy != ""):
 		return &store.Filled{ClusterIP: f.ClusterIP, NodePorts: f.NodePorts, HealthCheckNodePort: f.HealthCheckNodePort,
@@ -68,8 +68,6 @@ func shownRevision(obj map[string]any) *store.Filled {
 }
 
 func isDeployment(k store.Key) bool { return k.Group == "apps" && k.Resource == "deployments" }
-
-func isService(k store.Key) bool { return k.Group == "" && k.Resource == "services" }
 
 func isClaim(k store.Key) bool { return k.Group == "" && k.Resource == "persistentvolumeclaims" }
 
