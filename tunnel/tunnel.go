@@ -68,6 +68,19 @@ type Stream interface {
 	SetDeadline(t time.Time) error
 }
 
+// Answered is how many bytes an answer may have that is expected to come at once: a list of a few hundred objects. A
+// watch or a terminal sends little at a time, and is not worth as much of the memory that windows may promise.
+const Answered = 256 << 10
+
+// Expect lets the peer send so many bytes on a stream before it waits for credit, where its connection can say that.
+// It is called before the first byte is written, so that the answer does not take a round trip for each doubling of a
+// first window.
+func Expect(s Stream, bytes int) {
+	if e, ok := s.(interface{ Expect(bytes int) }); ok {
+		e.Expect(bytes)
+	}
+}
+
 // Conn is one authenticated connection between a child and its parent.
 type Conn interface {
 	// OpenStream opens a stream; the peer sees it when the first byte is written.

@@ -55,6 +55,27 @@ func TestUnusedConnectionIsClosed(t *testing.T) {
 	})
 }
 
+// An answer that is expected takes one round trip, also where it is longer than a stream's first window.
+func TestAnExpectedAnswer(t *testing.T) {
+	const rtt, answer = 100 * time.Millisecond, 60 << 10 // a pipe holds 64 KiB
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "pipe", log(answer))
+		w.overPipe(pipe.Options{Latency: rtt / 2})
+		w.read(t, answer) // brings the connection up
+		if took := w.read(t, answer); took < 2*rtt {
+			t.Errorf("unexpected, it took %s: the link is not as long as this test means", took)
+		}
+		s := w.open(t)
+		defer s.Cancel()
+		began := time.Now()
+		tunnel.Expect(s, tunnel.Answered)
+		s.Write([]byte("x"))
+		if n, err := io.Copy(io.Discard, s); err != nil || n != answer || time.Since(began) > rtt+rtt/10 {
+			t.Errorf("%d bytes in %s, %v", n, time.Since(began), err)
+		}
+	})
+}
+
 // A child that does not come is told about in time, and one that comes and says nothing is let go.
 func TestAChildThatDoesNotCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -56,6 +56,9 @@ func (b *body) ask(text []byte, r *Request) (*http.Response, error) {
 			time.Now().Add(answerTime),
 		) // fails with the stream, which is told next
 	}
+	if r.answersAtOnce() {
+		tunnel.Expect(b.stream, tunnel.Answered)
+	}
 	if _, err := b.stream.Write(text); err != nil {
 		return nil, fmt.Errorf("send the request: %w", err)
 	}

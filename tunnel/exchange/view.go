@@ -115,6 +115,12 @@ var viewing = map[string]option{
 	"sendInitialEvents":   boolean,
 }
 
+// answersAtOnce reports whether the answer has an end, and is there as a whole.
+func (r *Request) answersAtOnce() bool {
+	follow, _ := strconv.ParseBool(r.Query.Get("follow"))
+	return r.Verb == View && !r.Watches() || r.Verb == Log && !follow
+}
+
 // Watches reports whether the request is for a watch.
 func (r *Request) Watches() bool {
 	watch, err := strconv.ParseBool(r.Query.Get(OptionWatch))

@@ -235,6 +235,22 @@ func (s *stream) growLocked() int {
 	return more
 }
 
+// Expect widens the window at once, as tunnel.Expect has it. It does nothing where the budget does not have as much.
+func (s *stream) Expect(bytes int) {
+	s.c.mu.Lock()
+	more := min(bytes, s.most) - s.size
+	if more > 0 && s.held && s.broken == nil && !s.inEnd && s.c.Budget.take(more, extraShare, s.c.ofChild(s.id)) {
+		s.size += more
+		s.window += more
+		s.c.oweLocked(s.id, more)
+	}
+	pay := s.c.owes()
+	s.c.mu.Unlock()
+	if pay {
+		s.c.pay()
+	}
+}
+
 // releaseLocked gives the window back when the stream is over and nothing of it is unread.
 func (s *stream) releaseLocked() {
 	if s.held && s.in.n == 0 && s.c.streams[s.id] != s {

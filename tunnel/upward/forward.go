@@ -18,7 +18,7 @@ import (
 // Site is the path of the site below this tier, empty where this is the site.
 func Forward(up http.RoundTripper, space, site string) http.Handler {
 	return &httputil.ReverseProxy{
-		Transport:     up,
+		Transport:     expecting{up},
 		FlushInterval: -1, // an event of a watch is passed on at once
 		ErrorLog:      log.New(io.Discard, "", 0),
 		Rewrite: func(r *httputil.ProxyRequest) {

@@ -121,6 +121,28 @@ func TestARequestGoesUpThroughRelays(t *testing.T) {
 	}
 }
 
+// What is read once may come at once; what is watched, followed or written is not worth memory beforehand.
+func TestWhatHasAnEnd(t *testing.T) {
+	for _, c := range []struct {
+		method, query, upgrade string
+		has                    bool
+	}{
+		{http.MethodGet, "", "", true},
+		{http.MethodGet, "watch=false&limit=500", "", true},
+		{http.MethodGet, "watch=true", "", false},
+		{http.MethodGet, "watch=1", "", false},
+		{http.MethodGet, "follow=true", "", false},
+		{http.MethodGet, "command=sh", "websocket", false},
+		{http.MethodPost, "", "", false},
+	} {
+		r := httptest.NewRequest(c.method, "/api/v1/pods?"+c.query, nil)
+		r.Header.Set("Upgrade", c.upgrade)
+		if got := hasEnd(r); got != c.has {
+			t.Errorf("%s ?%s %s: %t", c.method, c.query, c.upgrade, got)
+		}
+	}
+}
+
 // Events of a watch arrive while it goes on, and its end is known at the home.
 func TestAWatch(t *testing.T) {
 	next, ended := make(chan string), make(chan struct{})
