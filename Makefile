@@ -50,6 +50,10 @@ help: ## list the targets
 
 ##@ Build and see
 
+# What only compiles collects garbage later: a fifth less time without a cache, for up to 1 GB of a compiler more.
+bin/skerry bin/skerry-agent bin/testenv bin/gate compile lint: export GOGC := 800
+bin/skerry bin/skerry-agent bin/testenv bin/gate compile lint: export GOMEMLIMIT := 3GiB
+
 .PHONY: build
 build: bin/skerry bin/testenv ## build bin/skerry and bin/testenv
 

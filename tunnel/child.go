@@ -11,7 +11,6 @@ import (
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/compress"
 	"skerry.dev/skerry/tunnel/delta"
-	"skerry.dev/skerry/tunnel/ondemand"
 	"skerry.dev/skerry/tunnel/traffic"
 	"skerry.dev/skerry/tunnel/wire"
 )
@@ -158,6 +157,7 @@ type child struct {
 	welcomed          chan Welcome
 	terms             *delta.Regulator
 	linked            chan struct{} // closed when the parent has said how the link is used
+	saysChanges       bool          // see Welcome.Changes; set before linked is closed
 	turn              chan struct{} // closed when data may flow
 	blackhole         mtuBlackhole
 	askLease          chan struct{} // has a request for the lease sent; one slot
@@ -231,6 +231,7 @@ func (c *child) read(ctx context.Context) error {
 				close(c.turn)
 			}
 			c.use(w.Link)
+			c.saysChanges = w.Changes
 			close(c.linked)
 			if !w.RenewOnly {
 				c.narrow(w.Narrow)
@@ -300,37 +301,6 @@ func (c *child) read(ctx context.Context) error {
 
 // tellPause is how long a change of the conditions waits for further changes.
 const tellPause = 50 * time.Millisecond
-
-// sendConditions sends the child's conditions when it is welcomed, and whenever they change.
-// Several change together at the beginning of a session, when the parent is found to be followed
-// and the clock to be right.
-func (c *child) sendConditions(ctx context.Context) error {
-	select {
-	case <-c.linked:
-	case <-ctx.Done():
-		return nil
-	}
-	var sent *ClusterOffer
-	for {
-		if !ondemand.Pause(ctx, tellPause) {
-			return nil
-		}
-		said, changed := c.Conditions.All()
-		if said.Offer == sent {
-			said.Offer = nil // it is much longer than all the rest, and seldom changes
-		} else {
-			sent = said.Offer
-		}
-		if err := c.control.send(typeConditions, said); err != nil {
-			return err
-		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return nil
-		}
-	}
-}
 
 // recentBytes bounds the latest bodies that a child keeps in memory, see delta.ReceiveOptions.
 const recentBytes = 32 << 10

@@ -24,6 +24,7 @@ const (
 
 	typeEcho       wire.Type = 45 // a question that fills a packet, or its answer, which is empty; of both sides
 	typeConditions wire.Type = 43 // all that a child says of itself
+	typeChanges    wire.Type = 53 // what has changed of it
 )
 
 // Commands of the parent, and what the child says to them.
@@ -44,7 +45,7 @@ const (
 )
 
 // newestType is the highest number of a frame of the control stream.
-const newestType = typeWish
+const newestType = typeChanges
 
 // Kinds of streams, the second byte of each. A child opens all three.
 const (
@@ -104,10 +105,11 @@ type Welcome struct {
 	// RenewOnly is set by ServeParent when the child's certificate has expired. The session then
 	// renews it and does nothing else.
 	RenewOnly bool `json:"renewOnly,omitempty"`
-	// ServeParent fills in Link, Narrow and Wish.
-	Link   Link    `json:"link,omitzero"`
-	Narrow *Narrow `json:"narrow,omitempty"`
-	Wish   Wish    `json:"wish,omitzero"`
+	// ServeParent fills in Link, Narrow, Wish and Changes: that the parent takes changes of a ChildStatus.
+	Link    Link    `json:"link,omitzero"`
+	Narrow  *Narrow `json:"narrow,omitempty"`
+	Wish    Wish    `json:"wish,omitzero"`
+	Changes bool    `json:"changes,omitempty"`
 }
 
 // certificate answers a certificate request: a chain and the authorities to trust, or an error.

@@ -173,6 +173,7 @@ type parent struct {
 	narrowed   *Narrow // what the child was told is taken away
 	wished     Wish    // what the child was told is wished
 	blackhole  mtuBlackhole
+	said       ChildStatus // the last one, but for what the cluster offers
 }
 
 // begin admits the child and starts the parts of the session.
@@ -292,8 +293,9 @@ func (p *parent) admit(ctx context.Context, hello Hello) (Welcome, error) {
 	var err error
 	p.admission, err = p.Admitter.Admit(ctx, who, hello)
 	p.told, p.narrowed, p.wished = p.Use.Now(), p.Use.narrowed(), p.Use.wished()
-	p.admission.Welcome.Link, p.admission.Welcome.Narrow, p.admission.Welcome.Wish = p.told, p.narrowed, p.wished
-	return p.admission.Welcome, err
+	w := &p.admission.Welcome
+	w.Link, w.Narrow, w.Wish, w.Changes = p.told, p.narrowed, p.wished, true
+	return *w, err
 }
 
 // refuse sends the reason to the child and waits until it has gone.
@@ -329,14 +331,8 @@ func (p *parent) heard(t wire.Type, payload []byte) error {
 		return p.blackhole.answer(payload)
 	case typeWaiting:
 		p.waits(payload)
-	case typeConditions:
-		said, err := decode[ChildStatus](payload)
-		if err != nil {
-			return err
-		}
-		if p.Listener != nil {
-			p.Listener.Status(said.bounded())
-		}
+	case typeConditions, typeChanges:
+		return p.statusSaid(t, payload)
 	case typeHolds:
 		h, err := decode[CredentialStatus](payload)
 		if err != nil {

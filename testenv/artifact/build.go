@@ -27,7 +27,7 @@ func (m module) build(ctx context.Context, dir, into string) error {
 		args := append(slices.Clone(buildFlags), "-ldflags", m.ldflags, "-o", filepath.Join(into, program), pkg)
 		cmd := exec.CommandContext(ctx, "go", args...)
 		cmd.Dir = dir
-		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off")
+		cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "GOWORK=off", "GOGC=800", "GOMEMLIMIT=3GiB") // as in the Makefile
 		var output bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &output, &output
 		if err := cmd.Run(); err != nil {
