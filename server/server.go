@@ -45,6 +45,7 @@ import (
 	"skerry.dev/skerry/server/summary"
 	"skerry.dev/skerry/server/upsync"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/server/volumes/copier"
 	"skerry.dev/skerry/store/etcd"
 	"skerry.dev/skerry/store/kine"
 	"skerry.dev/skerry/tunnel"
@@ -150,7 +151,7 @@ type Server struct {
 	outages    *catalog.Outages
 	backups    *backup.Regular // nil where none are scheduled
 	pacing     gcPacing
-	volumes    *copiesVolumes // nil without Config.MoverImage
+	volumes    *copier.Copier // nil without Config.MoverImage
 	lead       *leadership    // nil for a center of one replica
 	shared     *sharedKeys    // nil likewise
 	identity   *pki.Replica
