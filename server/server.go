@@ -251,7 +251,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	}
 	set, writer := space.NewSet(), newSpaceClient(s.asLeader)
 	s.delivery = delivery.New(delivery.Config{
-		API: writer, Records: recordStore{s}, Webhook: s.callHook, Volumes: s.copier(writer), Metered: s.metered,
+		API: writer, Records: recordStore{s}, Webhook: s.callHook, Volumes: s.copier(writer),
 		// The summary is made later than the delivery: nothing calls these before both run.
 		Config: desired.Config{
 			Incarnation: s.store.Incarnation(), Eras: s.store.Eras(), Log: s.cfg.Log.With("part", "delivery"),

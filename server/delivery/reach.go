@@ -94,7 +94,7 @@ func MovesOf(d *Delivery) func(k store.Key) bool {
 	}
 }
 
-// Ways says which ways to reach into targets are closed by spec.allow of their SyncTargets.
+// Ways says which ways to reach into targets are closed by spec.allow of their SyncTargets, and what theirs cost.
 type Ways struct{ catalog *catalog.Catalog }
 
 // WaysOf returns those of the targets of a Delivery.
@@ -106,6 +106,14 @@ func (w Ways) Closes(target, way string) bool {
 	defer w.catalog.RUnlock()
 	t := w.catalog.Targets[target]
 	return t != nil && t.Closes(way)
+}
+
+// Metered reports whether the bytes of a target's link are paid for.
+func (w Ways) Metered(target string) bool {
+	w.catalog.RLock()
+	defer w.catalog.RUnlock()
+	t := w.catalog.Targets[target]
+	return t != nil && t.Metered
 }
 
 // answering are the targets where a Service is, but one: those where it may be called, and those whose SyncTarget
