@@ -78,7 +78,7 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		s.starting.on("the stored reports of sites to be read")
 		s.reports.Replay(func(target string) bool { return s.delivery.Feed(target) != nil })
 		start("delivery", s.delivery.Run)
-		start("reports", s.reports.run)
+		start("reports", s.reports.Run)
 		start("summary", s.summary.Run)
 		start("progress", s.progress.Run)
 		start("collect", s.collect.Run)

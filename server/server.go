@@ -38,12 +38,14 @@ import (
 	"skerry.dev/skerry/server/policies"
 	"skerry.dev/skerry/server/progress"
 	"skerry.dev/skerry/server/replicas"
+	"skerry.dev/skerry/server/reports"
 	"skerry.dev/skerry/server/services"
 	"skerry.dev/skerry/server/sessions"
 	"skerry.dev/skerry/server/space"
 	"skerry.dev/skerry/server/streams"
 	"skerry.dev/skerry/server/summary"
 	"skerry.dev/skerry/server/upsync"
+	"skerry.dev/skerry/server/volumes/copier"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/etcd"
 	"skerry.dev/skerry/store/kine"
@@ -146,11 +148,11 @@ type Server struct {
 	sites      *streams.Streams
 	gateway    *gateway.Gateway
 	services   *services.Services
-	reports    *reportStore
+	reports    *reports.Store
 	outages    *catalog.Outages
 	backups    *backup.Regular // nil where none are scheduled
 	pacing     gcPacing
-	volumes    *copiesVolumes // nil without Config.MoverImage
+	volumes    *copier.Copier // nil without Config.MoverImage
 	lead       *leadership    // nil for a center of one replica
 	shared     *sharedKeys    // nil likewise
 	identity   *pki.Replica
@@ -249,13 +251,15 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		return err
 	}
 	set, writer := space.NewSet(), newSpaceClient(s.asLeader)
+	s.reports = s.newReports()
+	s.closers = append(s.closers, s.reports.Close)
 	s.delivery = delivery.New(delivery.Config{
-		API: writer, Records: recordStore{s}, Webhook: s.callHook, Volumes: s.copier(writer), Metered: s.metered,
+		API: writer, Records: recordStore{s}, Webhook: s.callHook, Volumes: s.copier(writer),
 		// The summary is made later than the delivery: nothing calls these before both run.
 		Config: desired.Config{
 			Incarnation: s.store.Incarnation(), Eras: s.store.Eras(), Log: s.cfg.Log.With("part", "delivery"),
 			Refuse: s.refuse, Placement: s.placementChanged, Spread: s.pacing.gc.spread,
-			Progress: func(target string, k store.Key) (placement.Progress, bool) { return s.summary.Progressed(target, k) },
+			Progress: s.reports.Progress,
 			Event:    func(e placement.Event) { s.summary.Event(e) },
 			Moved:    func(target string) { s.sessions.Recount(target) },
 			Upsync:   func(rule store.Key) { s.upsync.Moved(rule) },
@@ -265,8 +269,6 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Condition: func(k store.Key, c placement.Condition) { s.summary.SetCondition(k, c) },
 	})
 	s.pacing.rest = func() { s.reports.Rest(); s.sessions.Rest(); s.delivery.Rest(); s.store.ReleaseMemory() }
-	s.reports = newReportStore(filepath.Join(s.cfg.DataDir, "reports.db"), s.reported, s.delivery.Count, s.cfg.Log)
-	s.closers = append(s.closers, s.reports.Close)
 	s.summary = summary.New(summary.Config{
 		API: writer, Reports: s.reports, Delivery: s.delivery, References: s.delivery, Outages: s.outages,
 		Log: s.cfg.Log.With("part", "summary"),
@@ -297,7 +299,6 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Center: sessionsCenter{s}, Rename: targetNames{s}, Metrics: s.metrics.Part("center"), Trace: s.trace,
 		Log: s.cfg.Log.With("part", "sessions"),
 	})
-	s.reports.onCrowded = s.sessions.Touch
 	s.metrics.Part("center").MustRegister(&feedLengths{s.delivery.EachFeed}, healthMetrics{s}, watchMetrics{s},
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "skerry_custom_resource_servers", Help: "Spaces whose custom resources are in use: each has a server " +
@@ -338,15 +339,6 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		URL:     func(name string) string { return request.URL(s.url, name) },
 		HostURL: func(name string) string { return apiserver.HostURL(s.url, s.cfg.SpacesDomain, name) }})
 	return nil
-}
-
-// reported is called when reports of a target are durably stored.
-func (s *Server) reported(target string, keys []store.Key) {
-	s.summary.Reported(target, keys)
-	s.collect.Reported(target, keys)
-	s.upsync.Reported(target, keys)
-	s.delivery.Reported(target, keys)
-	s.sessions.Recount(target)
 }
 
 // refuse says of a placed object that the center does not send it, nil that it does.

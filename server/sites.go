@@ -13,9 +13,9 @@ import (
 
 // newSites returns what reaches into this center's targets.
 func (s *Server) newSites() *streams.Streams {
+	ways := delivery.WaysOf(s.delivery)
 	c := streams.Config{
-		Targets: s.sessions, Leads: s.leads, SpaceUID: s.delivery.SpaceUID,
-		Closes: delivery.WaysOf(s.delivery).Closes, Metered: s.sessions.Metered,
+		Targets: s.sessions, Leads: s.leads, SpaceUID: s.delivery.SpaceUID, Closes: ways.Closes, Metered: ways.Metered,
 	}
 	if s.lead == nil {
 		return streams.New(c)

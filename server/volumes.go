@@ -26,12 +26,6 @@ func NewMoverImageFlag() cli.Flag {
 	}
 }
 
-// copiesVolumes is what copies volumes.
-type copiesVolumes = copier.Copier
-
-// metered reports whether the bytes of a target's link are paid for.
-func (s *Server) metered(target string) bool { return s.sessions.Metered(target) }
-
 // copier makes what copies volumes, nil where there is no image for it.
 func (s *Server) copier(writer *spaceClient) delivery.Volumes {
 	if s.cfg.MoverImage == "" {

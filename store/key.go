@@ -96,6 +96,9 @@ func (k Key) parts() [5]string {
 	return [5]string{k.Space, k.Group, k.Resource, k.Namespace, k.Name}
 }
 
+// IsService reports whether a key is that of a Service.
+func (k Key) IsService() bool { return k.Group == "" && k.Resource == "services" }
+
 // Class is the order in which kinds are applied: smaller first. Deletion goes the other way round.
 type Class uint8
 

@@ -65,7 +65,7 @@ func (a *Applier) recheckAlterations(ctx context.Context) {
 			every = recheckAltered / time.Duration(max(1, len(altered)))
 			continue
 		}
-		a.rechecks.Store(altered[0], struct{}{})
+		a.tracks.change(altered[0], func(is *tracked) { is.recheck = true })
 		a.queue.addAfter(altered[0], 0)
 		altered = altered[1:]
 	}

@@ -133,12 +133,10 @@ type Applier struct {
 	// Gate is what the owner of the target lets spaces have there. Its Rules may be set before Run.
 	Gate           *site.Gate
 	queue          *queue
-	drifts         drifts
-	conflicts      conflictBackoff
-	cronStops      sync.Map // by the keys of CronJobs that are stopped, since when: time.Time
-	pendingDeletes pendingDeletes
-	rechecks       sync.Map // keys of what is to be looked at again, see recheck
-	doubts         sync.Map // by key the version after which it is known what an object is, see doubt: uint64
+	tracks         *tracks
+	drifts         drifts          // of tracks
+	conflicts      conflictBackoff // of tracks
+	pendingDeletes pendingDeletes  // of tracks
 	remade         *remade
 	staying        *staying
 	finished       *finished
@@ -149,10 +147,12 @@ type Applier struct {
 // New returns an Applier. It does nothing before Run.
 func New(c Config) *Applier {
 	gate := site.New(site.Config{Desired: c.Desired, Inventory: c.Inventory, Clients: c.Clients, Log: c.Log})
+	all := &tracks{}
 	return &Applier{
 		Config: c, Gate: gate, staying: &staying{&gate.Accounts, c.Inventory, c.Log},
-		finished:   newFinished(c.Desired, c.Inventory, c.Log),
-		queue:      newQueue(),
+		finished: newFinished(c.Desired, c.Inventory, c.Log),
+		queue:    newQueue(),
+		tracks:   all, drifts: drifts{all}, conflicts: conflictBackoff{all}, pendingDeletes: pendingDeletes{all},
 		unrecorded: checklist{done: make(chan struct{})}, remade: newRemade(),
 	}
 }

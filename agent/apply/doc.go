@@ -94,5 +94,5 @@
 // checks whether the object is still there, and does not create it again.
 //
 // Lock order: those of the gate (agent/site), then the locks of the inventory and of the clients.
-// The locks of queue, drifts, conflictBackoff and pendingDeletes never nest.
+// The locks of queue, tracks and remade never nest.
 package apply

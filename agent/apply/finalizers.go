@@ -35,8 +35,6 @@ func (a *Applier) waiting(ctx context.Context, c *target.Client, at store.Key, l
 // enoughHolders bounds how many objects are looked for that hold a Namespace.
 const enoughHolders = 4
 
-var errEnough = errors.New("enough seen")
-
 // holders returns the first objects in a namespace that are being deleted and wait for finalizers,
 // with those.
 func holders(ctx context.Context, c *target.Client, namespace string) (names []string, err error) {
@@ -54,13 +52,13 @@ func holders(ctx context.Context, c *target.Client, namespace string) (names []s
 				}
 				names = append(names, r.Plural+"/"+o.Metadata.Name+": "+strings.Join(o.Metadata.Finalizers, ", "))
 				if len(names) >= enoughHolders {
-					return errEnough
+					return target.ErrEnough
 				}
 				return nil
 			},
 		)
 		switch {
-		case errors.Is(err, errEnough):
+		case errors.Is(err, target.ErrEnough):
 			return names, nil
 		case err != nil && !errors.Is(err, target.ErrNotServed):
 			return names, fmt.Errorf("look for what holds namespace %s: %w", namespace, err)

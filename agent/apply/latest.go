@@ -78,14 +78,18 @@ func mayLand(err error) bool {
 func (a *Applier) doubt(k store.Key, on target.Applying) {
 	version, err := strconv.ParseUint(on.ResourceVersion, 10, 64)
 	if err == nil && a.unapplied(k, on.UID) {
-		a.doubts.Store(k, version)
+		a.tracks.change(k, func(is *tracked) { is.doubt = version })
 	}
 }
 
 // decided reports whether an object was in doubt and was now seen in a later version.
-func (a *Applier) decided(k store.Key, revision uint64) bool {
-	version, in := a.doubts.Load(k)
-	return in && version.(uint64) < revision && a.doubts.CompareAndDelete(k, version)
+func (a *Applier) decided(k store.Key, revision uint64) (now bool) {
+	a.tracks.change(k, func(is *tracked) {
+		if now = is.doubt != 0 && is.doubt < revision; now {
+			is.doubt = 0
+		}
+	})
+	return now
 }
 
 // unapplied has the next look at an object write it, whatever its record says. It reports whether there is

@@ -52,7 +52,7 @@ func podLabels(k store.Key, live *target.Object) map[string]string {
 
 // leadAway replaces the variant of a Service whose callers are led away by one that selects no Pods.
 func leadAway(c Callers, e store.Entry, v *variants.Variant) error {
-	if c == nil || !isService(e.Key) || !c.LedAway(e.Key) {
+	if c == nil || !e.Key.IsService() || !c.LedAway(e.Key) {
 		return nil
 	}
 	return reshape(e, v, func(o map[string]any) (bool, error) {

@@ -27,9 +27,6 @@ type nodePort struct {
 	number   int64
 }
 
-// isService reports whether a key is of a Service.
-func isService(k store.Key) bool { return k.Group == "" && k.Resource == "services" }
-
 // portTaken reports whether a target refuses a Service a port of its nodes, as another Service has it.
 func portTaken(err error) bool {
 	return apierrors.IsInvalid(err) && strings.Contains(err.Error(), "provided port is already allocated")
@@ -71,7 +68,7 @@ type portUser struct {
 // lose, for ones that nobody wants, so that the others get theirs and it gets its own at the next try. It returns
 // the refusal when there is no ring: what runs keeps its ports.
 func exchangePorts(ctx context.Context, a *Applier, t *task, refused error) error {
-	if !isService(t.Key) || a.Relay || !portTaken(refused) {
+	if !t.Key.IsService() || a.Relay || !portTaken(refused) {
 		return refused
 	}
 	own := &portUser{t, nodePortsOf(t.head.Spec)}
@@ -114,7 +111,7 @@ func gives(u *portUser, has nodePorts) bool {
 func portUsers(a *Applier, own *portUser) map[store.Key]*portUser {
 	var keys []store.Key
 	a.Inventory.Any(func(k store.Key, r inventory.Record) bool {
-		if isService(k) && r.UID != "" && k != own.Key {
+		if k.IsService() && r.UID != "" && k != own.Key {
 			keys = append(keys, k)
 		}
 		return false

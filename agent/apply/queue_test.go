@@ -153,7 +153,7 @@ func TestQueueEndsWithItsContext(t *testing.T) {
 
 func TestContestsSlowDown(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := conflictBackoff{}
+		c := conflictBackoff{&tracks{}}
 		k := key("configmaps", "n", "a")
 		if d := c.wait(k); d != 0 {
 			t.Errorf("the first write waits %v", d)
@@ -166,7 +166,7 @@ func TestContestsSlowDown(t *testing.T) {
 			t.Errorf("the 13th write waits %v", d)
 		}
 		time.Sleep(contestWindow + time.Second)
-		if times, _ := c.wrote(k); times != 1 || c.last.Len() != 1 {
+		if times, _ := c.wrote(k); times != 1 || c.rows.Len() != 1 {
 			t.Errorf("after a long time it is write number %d in a row", times)
 		}
 	})

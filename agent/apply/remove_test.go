@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"time"
 
 	"skerry.dev/skerry/agent/inventory"
 	"skerry.dev/skerry/agent/target"
@@ -48,14 +49,15 @@ func TestNothingIsLeftOfWhatIsRemoved(t *testing.T) {
 	a.drifts.record(k, 7)
 	a.drifts.handle(k, 7)
 	a.pendingDeletes.begin(k, "1")
+	a.conflicts.wrote(k)
 	a.doubt(k, target.Applying{UID: "1", ResourceVersion: "5"})
+	a.tracks.change(k, func(is *tracked) { is.recheck, is.stopped = true, time.Now() })
 	if err := a.finish(t.Context(), store.Entry{Key: k, Tombstone: true}, "deleted"); err != nil {
 		t.Fatal(err)
 	}
 	_, recorded := known.Get(k)
-	_, doubted := a.doubts.Load(k)
-	if recorded || doubted || a.drifts.seen.Len() != 0 || a.pendingDeletes.uids.Len() != 0 {
-		t.Errorf("record: %t, in doubt: %t, drifts: %v, going: %v", recorded, doubted, a.drifts.seen, a.pendingDeletes.uids)
+	if recorded || a.tracks.rows.Len() != 0 {
+		t.Errorf("record: %t, tracked: %+v", recorded, a.tracks.of(k))
 	}
 }
 
@@ -82,7 +84,7 @@ func TestWhatIsDesiredAgainIsNotDeleted(t *testing.T) {
 		target.Deletion{UID: "1"},
 	)
 	var changed *changedError
-	if gone || !errors.As(err, &changed) || a.pendingDeletes.has(k, "1") {
-		t.Errorf("gone: %t, %v; its deletion is awaited: %t", gone, err, a.pendingDeletes.has(k, "1"))
+	if gone || !errors.As(err, &changed) || a.tracks.of(k).deleted != "" {
+		t.Errorf("gone: %t, %v; its deletion is awaited: %t", gone, err, a.tracks.of(k).deleted != "")
 	}
 }

@@ -47,7 +47,7 @@ func (a *Applier) bringCron(
 		return err
 	}
 	if !stopped || !known {
-		a.cronStops.Delete(e.Key)
+		a.tracks.change(e.Key, func(is *tracked) { is.stopped = time.Time{} })
 	}
 	now, _ := a.Inventory.Get(e.Key)
 	if now.UID == "" || !stopped && r.UID != "" {
@@ -57,8 +57,14 @@ func (a *Applier) bringCron(
 	if err != nil || !stopped {
 		return err
 	}
-	began, _ := a.cronStops.LoadOrStore(e.Key, time.Now())
-	if found || time.Since(began.(time.Time)) < jobsTime {
+	var began time.Time
+	a.tracks.change(e.Key, func(is *tracked) {
+		if is.stopped.IsZero() {
+			is.stopped = time.Now()
+		}
+		began = is.stopped
+	})
+	if found || time.Since(began) < jobsTime {
 		return &laterError{jobsAgain}
 	}
 	return nil

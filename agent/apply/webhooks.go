@@ -19,7 +19,7 @@ const webhooksAgain = 100 * time.Millisecond
 
 // decidesWebhooks reports whether what the site has of a space's webhooks depends on an object.
 func decidesWebhooks(k store.Key) bool {
-	return k.Class() == store.ClassNamespace || isService(k)
+	return k.Class() == store.ClassNamespace || k.IsService()
 }
 
 // remirror has the webhooks of a space made again, after something changed on which they depend. A

@@ -122,10 +122,13 @@ func factsOf(a *Applier, t *task, known bool) facts {
 	r := t.record
 	f := facts{
 		kind: kindOf(t.Key), state: stateOf(r), same: known && r.Applied == t.Hash && r.Variant == t.variant,
-		created: r.Created, stopped: t.stopped, deleting: a.pendingDeletes.has(t.Key, r.UID), sealed: a.Gate.Sealed(),
+		created: r.Created, stopped: t.stopped, sealed: a.Gate.Sealed(),
 	}
-	f.drifted, f.told = a.drifts.open(t.Key)
-	_, f.doubted = a.rechecks.LoadAndDelete(t.Key)
+	a.tracks.change(t.Key, func(is *tracked) {
+		f.deleting = r.UID != "" && is.deleted == r.UID
+		f.drifted, f.told = is.drift.state == openDrift, is.drift.state == toldDrift
+		f.doubted, is.recheck = is.recheck, false
+	})
 	return f
 }
 
@@ -293,7 +296,7 @@ func (a *Applier) refusedUpdate(ctx context.Context, t *task, cause error) error
 // lose forgets a record that is not true any more, and says to try again.
 func (a *Applier) lose(t *task, why error) error {
 	a.Inventory.Delete(t.Key)
-	a.doubts.Delete(t.Key)
+	a.tracks.change(t.Key, func(is *tracked) { is.doubt = 0 })
 	a.remade.end(t.Key)
 	a.remirror(t.Key)
 	return &changedError{why}

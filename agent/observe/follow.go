@@ -35,7 +35,7 @@ var (
 // followed returns the resources that are watched for an object: its Pods, what leads to them, and
 // its history; of a Service the addresses behind it. Every target serves all of them at version v1.
 func followed(k store.Key) []resource {
-	if k.Group == "" && (k.Resource == "services" || k.Resource == "endpoints") {
+	if k.IsService() || k.Group == "" && k.Resource == "endpoints" {
 		return []resource{sliceResource}
 	}
 	if !ownsPods(k) {

@@ -141,10 +141,11 @@ func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (from 
 
 // letsIn reports whether a caller that is known here may call a Service, and what other sites are told of it.
 func letsIn(s *Services, of callee, at netip.Addr) (from string, is bool) {
-	if from, is = s.knows(of, at.String()); is {
-		return from, true
+	seen := sightOf(s, of, at.String())
+	if seen.lets {
+		return seen.among.caller(), true
 	}
-	return outsider(s, of, at)
+	return outsider(s, seen, at)
 }
 
 // meet finds out whether a caller that is not known is a Pod of a space that may call the Service, or of the site where

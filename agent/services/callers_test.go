@@ -60,8 +60,7 @@ func (s *site) forgets(t *testing.T) {
 
 // isKnown reports whether the site knows who has the address of this machine.
 func (s *site) isKnown() bool {
-	_, known := s.knows(callee{key: store.Key{Space: "shop"}, spaceUID: "u-shop"}, loopback)
-	return known
+	return sightOf(s.Services, callee{key: store.Key{Space: "shop"}, spaceUID: "u-shop"}, loopback).lets
 }
 
 // caller replaces who has the address of this machine.

@@ -172,28 +172,31 @@ func (s *Services) podLocked(kind target.EventType, o *target.Object) {
 	s.newcomers.tell()
 }
 
-// knows reports whether an address is known to be that of Pods alone whose space may call a Service, and what other
-// sites are told of the one that calls from it.
-func (s *Services) knows(of callee, at string) (caller string, known bool) {
-	among, known := s.among(of, at)
-	return among.caller(), known
+// sight is what is known here of an address from which a Service is called.
+type sight struct {
+	service *target.Object // nil where it is not known
+	pods    bool           // there are Pods that have the address
+	lets    bool           // the space of each may call the Service
+	own     bool           // each is the site's own: of no space
+	among   candidates     // they, of use where all may call or are the site's own
 }
 
-// among are the Pods that have an address. It is false where there is none, or one of a space that may not call a
-// Service.
-func (s *Services) among(of callee, at string) (all candidates, known bool) {
+// sightOf is what is known at one moment.
+func sightOf(s *Services, of callee, at string) sight {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	some := len(s.pods[at]) > 0
+	seen := sight{service: s.known[of.at], pods: some, lets: some, own: some}
 	for p := range s.pods[at] {
-		from, whose := s.homes[p.namespace], callsLocked(s, of, s.homes[p.namespace].owner)
-		switch whose {
-		case ours:
-			all.add(from, s.residents[p])
-		case members:
-			all.addForeign(s.residents[p])
-		default:
-			return candidates{}, false
+		from, is := s.homes[p.namespace], s.residents[p]
+		whose := callsLocked(s, of, from.owner)
+		seen.lets = seen.lets && whose != theirs
+		seen.own = seen.own && from.own
+		if whose == members {
+			seen.among.addForeign(is)
+		} else {
+			seen.among.add(from, is)
 		}
 	}
-	return all, len(s.pods[at]) > 0
+	return seen
 }

@@ -37,6 +37,11 @@ func outsidersAt(s *Services, of callee) outsiders {
 	s.mu.Lock()
 	o := s.known[of.at]
 	s.mu.Unlock()
+	return outsidersOf(o)
+}
+
+// outsidersOf are those of a Service, none where it is nil.
+func outsidersOf(o *target.Object) outsiders {
 	is, err := specOf(o)
 	if o == nil || err != nil {
 		return none
@@ -46,32 +51,17 @@ func outsidersAt(s *Services, of callee) outsiders {
 
 // outsider reports whether a caller may call a Service without being a Pod of its space, as far as that is known here,
 // and what other sites are told of it.
-func outsider(s *Services, of callee, at netip.Addr) (from string, is bool) {
-	lets := outsidersAt(s, of)
-	if lets == none {
+func outsider(s *Services, seen sight, at netip.Addr) (from string, is bool) {
+	lets := outsidersOf(seen.service)
+	switch {
+	case lets == none, seen.pods && !seen.own:
 		return "", false
-	}
-	if among, pods := amongOwn(s, at.String()); pods {
-		return among.caller(), len(among.staying)+len(among.leaving) > 0
+	case seen.own:
+		return seen.among.caller(), true
 	}
 	network := s.nodes.now()
 	if network == nil || !network.has(at) && (lets != anybody || network.maybePod(at)) {
 		return "", false
 	}
 	return exchange.Caller{Address: at}.Encode(), true
-}
-
-// amongOwn are the Pods that have an address, none where one of them is not known to be the site's own: of no space. It
-// is false where no Pod has it.
-func amongOwn(s *Services, at string) (all candidates, pods bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for p := range s.pods[at] {
-		from, known := s.homes[p.namespace]
-		if !known || !from.own {
-			return candidates{}, true
-		}
-		all.add(from, s.residents[p])
-	}
-	return all, len(s.pods[at]) > 0
 }

@@ -77,9 +77,7 @@ func TestCallersFromOutside(t *testing.T) {
 			s.residentAt("ingress", "127.0.0.2")
 			s.residentAt("team", "127.0.0.4")
 			eventually(t, "the Pods are known", func() bool {
-				_, own := amongOwn(s.Services, "127.0.0.2")
-				_, team := amongOwn(s.Services, "127.0.0.4")
-				return own && team
+				return sightOf(s.Services, callee{}, "127.0.0.2").pods && sightOf(s.Services, callee{}, "127.0.0.4").pods
 			})
 			conn := s.dialFrom(t, c.from, "http")
 			if !c.serves {
@@ -106,7 +104,7 @@ func TestAControllerThatIsNotKnown(t *testing.T) {
 	eventually(t, "the name leads to the agent", s.ready)
 	of := callee{key: store.Key{Space: "shop"}, spaceUID: "u-shop", at: name{"app", "web"}}
 	eventually(t, "the controller is known", func() bool {
-		_, is := outsider(s.Services, of, netip.MustParseAddr("127.0.0.2"))
+		_, is := letsIn(s.Services, of, netip.MustParseAddr("127.0.0.2"))
 		return is
 	})
 	s.forgetNamespaces()

@@ -114,7 +114,7 @@ func foreignInNamespace(ctx context.Context, c *target.Client, at store.Key) err
 			return nil
 		})
 	}
-	if err := lists.Wait(); err != nil && !errors.Is(err, errEnough) {
+	if err := lists.Wait(); err != nil && !errors.Is(err, target.ErrEnough) {
 		return err
 	}
 	slices.Sort(left.Names)
@@ -144,7 +144,7 @@ func ForeignOfKind(
 		left.Names = append(left.Names, withSpace(o))
 		return left.enough()
 	})
-	if err != nil && !errors.Is(err, errEnough) && !errors.Is(err, target.ErrNotServed) {
+	if err != nil && !errors.Is(err, target.ErrEnough) && !errors.Is(err, target.ErrNotServed) {
 		return fmt.Errorf("look for leftover %s: %w", plural, err)
 	}
 	return left.orNil()
@@ -159,11 +159,9 @@ func withSpace(o *target.Object) string {
 	return name
 }
 
-var errEnough = errors.New("enough seen")
-
 func (l *ForeignContentsError) enough() error {
 	if len(l.Names) >= enoughLeft {
-		return errEnough
+		return target.ErrEnough
 	}
 	return nil
 }

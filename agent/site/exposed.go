@@ -97,7 +97,7 @@ func (h *Hosts) Written(o *Object) {
 // Gone is called before the record of an object that is gone is deleted. It reports whether another
 // space may wait for its hosts.
 func (h *Hosts) Gone(k store.Key) bool {
-	if !policy.Exposes(k.Group, k.Resource) && !isService(k) {
+	if !policy.Exposes(k.Group, k.Resource) && !k.IsService() {
 		return false
 	}
 	r, _ := h.Inventory.Get(k)
@@ -197,7 +197,7 @@ func (h *Hosts) backend(ctx context.Context, o *Object, p *policy.Policy, name s
 
 // alias refuses a Service of type ExternalName to which an object leads traffic.
 func (h *Hosts) alias(ctx context.Context, o *Object, p *policy.Policy) error {
-	if !isService(o.Key) {
+	if !o.Key.IsService() {
 		return nil
 	}
 	k := exposedKey(services, o.At.Namespace, o.At.Name)

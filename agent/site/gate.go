@@ -97,5 +97,3 @@ func (g *Gate) MappingOf(k store.Key, r inventory.Record, says *target.Object) t
 }
 
 func isNotServed(err error) bool { return errors.Is(err, target.ErrNotServed) }
-
-func isService(k store.Key) bool { return k.Group == "" && k.Resource == "services" }

@@ -18,6 +18,9 @@ import (
 // again.
 var ErrExpired = errors.New("the target's history does not reach back so far")
 
+// ErrEnough is returned by what visits the objects of a List to end it, which List returns then.
+var ErrEnough = errors.New("enough seen")
+
 // A page of a list holds so many objects, which bounds the memory of listing; more where only
 // metadata are asked for.
 const (

@@ -73,9 +73,6 @@ func (s subject) live(
 	return live, nil
 }
 
-// errEnough ends a list.
-var errEnough = errors.New("enough")
-
 // maxRead is how many Events about one object are read.
 const maxRead = 10 * events.MaxEvents
 
@@ -106,7 +103,7 @@ func (s *Site) events(ctx context.Context, a *asked, kind, name string) (*http.R
 			return nil
 		}
 		if more = len(all) == maxRead; more {
-			return errEnough
+			return target.ErrEnough
 		}
 		all = append(all, events.Event{
 			Name: o.Metadata.Name, Type: e.Type, Reason: e.Reason,

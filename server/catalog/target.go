@@ -126,4 +126,11 @@ type Target struct {
 	Emptied bool
 	// renames is how often the SyncTarget was renamed.
 	Renames int
+	// Metered: the bytes of its link are paid for.
+	Metered bool
+}
+
+// ReadMetered reads from a SyncTarget whether the bytes of its link are paid for.
+func ReadMetered(obj map[string]any) bool {
+	return fields.String(obj, "spec", "link", "class") == string(v1alpha1.LinkMetered)
 }

@@ -10,7 +10,6 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
-	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/queue"
 	"skerry.dev/skerry/server/spaceapi"
 	"skerry.dev/skerry/store"
@@ -95,7 +94,7 @@ func (c *Controller) Run(ctx context.Context) error {
 // Imports returns the Services that a Service of a space leads to, and which name they have there: the offers of the
 // space's set. It is false for a Service that serves no import.
 func (c *Controller) Imports(k store.Key) (service string, all []Offer, is bool) {
-	if !placement.IsService(k) {
+	if !k.IsService() {
 		return "", nil, false
 	}
 	c.mu.Lock()
@@ -119,7 +118,7 @@ func isOurs(k store.Key) bool {
 }
 
 func concerns(k store.Key) bool {
-	return isSpace(k) || isOurs(k) || placement.IsService(k) || k.Group == "" && k.Resource == "namespaces"
+	return isSpace(k) || isOurs(k) || k.IsService() || k.Group == "" && k.Resource == "namespaces"
 }
 
 // Reset takes everything that exists.

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"reflect"
 	"strings"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/variant"
 )
 
 // Of what the center makes for a name the label managedBy says so. Whatever else has such a name is its space's own.
@@ -191,7 +191,7 @@ func sameService(have, want map[string]any) bool {
 // sameOf reports whether an object has the fields that it is to have, as JSON. Others may be beside them, but in lists,
 // which are as long as they are to be.
 func sameOf(have, want any) bool {
-	return covers(asJSON(have), asJSON(want))
+	return variant.Covers(asJSON(have), asJSON(want))
 }
 
 func asJSON(v any) (out any) {
@@ -203,31 +203,6 @@ func asJSON(v any) (out any) {
 		return nil
 	}
 	return out
-}
-
-func covers(have, want any) bool {
-	switch want := want.(type) {
-	case map[string]any:
-		have, is := have.(map[string]any)
-		for field, value := range want {
-			if is = is && covers(have[field], value); !is {
-				return false
-			}
-		}
-		return is
-	case []any:
-		have, is := have.([]any)
-		if !is || len(have) != len(want) {
-			return false
-		}
-		for i := range want {
-			if !covers(have[i], want[i]) {
-				return false
-			}
-		}
-		return true
-	}
-	return reflect.DeepEqual(have, want)
 }
 
 // condition is one that an object is to show.

@@ -93,12 +93,12 @@ func (c *Collect) refreshOne(ctx context.Context, col *collector, s source) erro
 // evaluate makes the contribution of a report, nil for one that does not count.
 func (c *Collect) evaluate(ctx context.Context, p *program, s source) (*folded, error) {
 	e, ok, err := c.cfg.Reports.Report(s.target, s.key)
-	if err != nil || !ok || e.Tombstone || len(e.Body) == 0 {
+	if err != nil || !ok {
 		return nil, err
 	}
-	var r store.Report
-	if err := json.Unmarshal(e.Body, &r); err != nil {
-		return nil, fmt.Errorf("decode report of %s from %s: %w", s.key, s.target, err)
+	r, ok, err := placement.ReportOf(s.target, e)
+	if err != nil || !ok {
+		return nil, err
 	}
 	c.mu.Lock()
 	target := c.targets[s.target]

@@ -55,8 +55,6 @@ type Config struct {
 	Webhook WebhookFunc
 	// Volumes copies volumes, nil where none are copied: they stay where they are.
 	Volumes Volumes
-	// Metered reports whether the bytes of a target's link are paid for; nil is none.
-	Metered func(target string) bool
 	// Condition puts a condition on a placed object. It must not block.
 	Condition func(key store.Key, c placement.Condition)
 }

@@ -9,6 +9,7 @@ import (
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/binding"
 	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/desired"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
@@ -16,9 +17,11 @@ import (
 // annotate writes the annotations of one object that are not right: where it is, and the unit that it
 // is with, where no decision depends on when that is written.
 func (d *Delivery) annotate(ctx context.Context, k store.Key) error {
-	d.CloseDoors(k)
 	d.catalog.Lock() // targets are interned
 	o := d.catalog.Find(k)
+	if o != nil {
+		desired.CloseDoors(d.State, o)
+	}
 	if o == nil || o.Leaving || o.Retired {
 		d.catalog.Unlock()
 		return nil

@@ -25,7 +25,9 @@ func (d *Delivery) Serving(target string, k store.Key, uid string) (at []string,
 	if o == nil || !o.Present || o.UID != uid || !o.Reaches || target != "" && !o.HasAt(target) {
 		return nil, "", false
 	}
-	return others(d.catalog, catalog.AnswersAt(d.catalog, o), target), o.Above(), true
+	at, _ = answering(d.catalog, o, target)
+	rand.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
+	return at, o.Above(), true
 }
 
 // ClosedOf returns what says of a Service at which targets, besides one, it is and may not be called: there the
@@ -38,11 +40,7 @@ func ClosedOf(d *Delivery) func(target string, k store.Key) []string {
 		if o == nil || !o.Present {
 			return nil
 		}
-		for _, name := range catalog.AnswersAt(d.catalog, o) {
-			if t := d.catalog.Targets[name]; name != target && t != nil && t.Closes(exchange.Calling) {
-				closed = append(closed, name)
-			}
-		}
+		_, closed = answering(d.catalog, o, target)
 		return closed
 	}
 }
@@ -96,7 +94,7 @@ func MovesOf(d *Delivery) func(k store.Key) bool {
 	}
 }
 
-// Ways says which ways to reach into targets are closed by spec.allow of their SyncTargets.
+// Ways says which ways to reach into targets are closed by spec.allow of their SyncTargets, and what theirs cost.
 type Ways struct{ catalog *catalog.Catalog }
 
 // WaysOf returns those of the targets of a Delivery.
@@ -110,13 +108,25 @@ func (w Ways) Closes(target, way string) bool {
 	return t != nil && t.Closes(way)
 }
 
-// others are the targets of a set whose Services may be called, but one, shuffled. The lock must be held.
-func others(c *catalog.Catalog, on []string, one string) (out []string) {
-	for _, name := range on {
-		if t := c.Targets[name]; name != one && t != nil && !t.Closes(exchange.Calling) {
-			out = append(out, name)
+// Metered reports whether the bytes of a target's link are paid for.
+func (w Ways) Metered(target string) bool {
+	w.catalog.RLock()
+	defer w.catalog.RUnlock()
+	t := w.catalog.Targets[target]
+	return t != nil && t.Metered
+}
+
+// answering are the targets where a Service is, but one: those where it may be called, and those whose SyncTarget
+// closes that. The lock must be held.
+func answering(c *catalog.Catalog, service *catalog.Object, one string) (open, closed []string) {
+	for _, name := range catalog.AnswersAt(c, service) {
+		switch t := c.Targets[name]; {
+		case name == one || t == nil:
+		case t.Closes(exchange.Calling):
+			closed = append(closed, name)
+		default:
+			open = append(open, name)
 		}
 	}
-	rand.Shuffle(len(out), func(i, j int) { out[i], out[j] = out[j], out[i] })
-	return out
+	return open, closed
 }

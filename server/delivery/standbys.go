@@ -173,9 +173,9 @@ func standbyTarget(
 		func(t placement.Target) bool { return t.Name == name }) {
 		return nil, "the Placement does not allow " + name + ", so nothing could begin there"
 	}
-	if d.cfg.Metered != nil && !how.OverMeteredLinks {
+	if !how.OverMeteredLinks {
 		for _, t := range []string{from, name} {
-			if d.cfg.Metered(t) {
+			if is := d.catalog.Targets[t]; is != nil && is.Metered {
 				return nil, "the link of " + t + " is metered: set overMeteredLinks: true if the bytes may be paid for"
 			}
 		}

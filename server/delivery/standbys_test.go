@@ -113,7 +113,7 @@ func TestWhatIsReplicated(t *testing.T) {
 func TestAMeteredLinkCarriesNoRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shop(t)
-		c.d.cfg.Metered = func(target string) bool { return target == "b" }
+		c.away("b", false, map[string]any{"link": map[string]any{"class": string(v1alpha1.LinkMetered)}})
 		_, claim := c.movable()
 		c.replicates(fuzzy)
 		c.eventually("it says why", func() bool { return strings.Contains(c.saidOf(claim).Message, "the link of b is metered") })

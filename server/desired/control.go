@@ -149,7 +149,7 @@ func (s *step) syncTarget(w store.Write) {
 	if t.Room = before.Room; fresh {
 		d.catalog.Recharge(name, t)
 	}
-	t.Renames = catalog.RenamesOf(meta)
+	t.Renames, t.Metered = catalog.RenamesOf(meta), catalog.ReadMetered(w.Object)
 	t.Bounds = readBounds(w.Object)
 	departs = departs || !equality.Semantic.DeepEqual(before.Bounds, t.Bounds)
 	d.catalog.Capable(t, w.Object)

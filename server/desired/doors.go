@@ -1,9 +1,6 @@
 package desired
 
-import (
-	"skerry.dev/skerry/server/catalog"
-	"skerry.dev/skerry/store"
-)
+import "skerry.dev/skerry/server/catalog"
 
 // followDoors settles what stays a door, after targets or a space changed; nil is every space.
 func followDoors(s *step, of *catalog.Space) {
@@ -19,12 +16,9 @@ func followDoors(s *step, of *catalog.Space) {
 }
 
 // CloseDoors takes an object away from where it does not stay a door any more, and sees to it that it is done again for
-// the next one.
-func (d *State) CloseDoors(k store.Key) {
-	d.catalog.Lock()
-	defer d.catalog.Unlock()
-	o := d.catalog.Find(k)
-	if o == nil || len(d.catalog.Doors[o]) == 0 {
+// the next one. The lock of the catalog must be held.
+func CloseDoors(d *State, o *catalog.Object) {
+	if len(d.catalog.Doors[o]) == 0 {
 		return
 	}
 	s := d.begin(0)

@@ -101,7 +101,7 @@ func limitsPods(quota map[string]any) bool {
 
 // NoEffectOfContent reports whether NoEffect looks at more of objects like this than their labels and annotations.
 func NoEffectOfContent(k store.Key) bool {
-	return k.Group == "" && k.Resource == "secrets" || IsService(k) || mayBeInert(k.Group, k.Resource)
+	return k.Group == "" && k.Resource == "secrets" || k.IsService() || mayBeInert(k.Group, k.Resource)
 }
 
 // acts reports whether a kind does anything by itself at a target. ConfigMaps and Secrets are often

@@ -38,14 +38,11 @@ func ReachWord(text any) Reach {
 // ReachOf is the word of an object on its own name. Only a Service that selects its Pods can answer
 // elsewhere.
 func ReachOf(k store.Key, obj map[string]any) Reach {
-	if !IsService(k) || unreached(obj) != "" {
+	if !k.IsService() || unreached(obj) != "" {
 		return ReachTarget
 	}
 	return ReachWord(says(obj))
 }
-
-// IsService reports whether a key is that of a Service.
-func IsService(k store.Key) bool { return k.Group == "" && k.Resource == "services" }
 
 func says(obj map[string]any) any {
 	return fields.Map(obj, "metadata", "annotations")[v1alpha1.AnnotationReach]
@@ -68,7 +65,7 @@ func unreached(obj map[string]any) string {
 // reachEffect says what of a Service that is to answer everywhere does not, and which words of a Service or a
 // Namespace mean nothing.
 func reachEffect(k store.Key, obj map[string]any) string {
-	if !IsService(k) && k.Class() != store.ClassNamespace || says(obj) == nil {
+	if !k.IsService() && k.Class() != store.ClassNamespace || says(obj) == nil {
 		return ""
 	}
 	name := v1alpha1.AnnotationReach
@@ -77,7 +74,7 @@ func reachEffect(k store.Key, obj map[string]any) string {
 		return fmt.Sprintf("annotation %s: %.80q means nothing; write %s for Services that answer wherever their space "+
 			"runs Pods, %s for those that answer where they are, or leave it out", name, fmt.Sprint(says(obj)),
 			v1alpha1.ReachSpace, v1alpha1.ReachTarget)
-	case word == ReachTarget || !IsService(k):
+	case word == ReachTarget || !k.IsService():
 		return ""
 	}
 	if why := unreached(obj); why != "" {

@@ -18,7 +18,7 @@ type wordOn struct {
 }
 
 var wordsOn = []wordOn{
-	{v1alpha1.AnnotationReach, func(k store.Key) bool { return IsService(k) || k.Class() == store.ClassNamespace },
+	{v1alpha1.AnnotationReach, func(k store.Key) bool { return k.IsService() || k.Class() == store.ClassNamespace },
 		"the Service, or its Namespace"},
 	{v1alpha1.AnnotationPodAPI, hasPodAPI,
 		"the template of the Pods (spec.template.metadata.annotations), their ServiceAccount, or their Namespace"},

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -31,6 +32,8 @@ func TestStates(t *testing.T) {
 		"all good": {ready: "2/2", counts: `{"available":2,` + good + `}`},
 		"refused": {key: web, report: ptr(refuse("Forbidden")), ready: "1/2",
 			counts: `{"available":1,"failed":1,"synced":1}`, worst: []string{"rome deployments/app/web Forbidden"}},
+		"refused in words that a status has no room for": {key: web, report: ptr(refuse("X\x1b[2J" + strings.Repeat("x", 1<<10))),
+			ready: "1/2", counts: `{"available":1,"failed":1,"synced":1}`, worst: []string{"rome deployments/app/web Refused"}},
 		"conflict": {key: web, report: ptr(refuse("AlreadyExists")), ready: "1/2",
 			counts: `{"available":1,"conflicted":1,"failed":1,"synced":1}`,
 			worst:  []string{"rome deployments/app/web AlreadyExists"}},

@@ -1,7 +1,6 @@
 package progress
 
 import (
-	"encoding/json"
 	"fmt"
 	"hash/fnv"
 	"io"
@@ -133,13 +132,10 @@ func nameOf(k store.Key) string {
 
 func (p *Progress) report(target string, k store.Key) (r store.Report, ok bool, err error) {
 	e, ok, err := p.cfg.Reports.Report(target, k)
-	if err != nil || !ok || e.Tombstone || len(e.Body) == 0 {
+	if err != nil || !ok {
 		return r, false, err
 	}
-	if err := json.Unmarshal(e.Body, &r); err != nil {
-		return r, false, fmt.Errorf("decode report of %s from %s: %w", k, target, err)
-	}
-	return r, true, nil
+	return placement.ReportOf(target, e)
 }
 
 // sum tells one content from another, but for its targets.

@@ -38,12 +38,6 @@ func (p policy) use(at time.Time, used int64) tunnel.Link {
 	return tunnel.Link{Class: p.class, Hold: p.perDay > 0 && used >= p.perDay && !p.quiet.at(at)}
 }
 
-// Metered reports whether the bytes of a target's link are paid for.
-func (d *Server) Metered(target string) bool {
-	known, ok := d.targets.get(target)
-	return ok && known.link.class == delta.Metered
-}
-
 // until says for people when what is held back will go.
 func (p policy) until() string {
 	if p.said == "" {

@@ -9,7 +9,7 @@
 //  1. Reported queues the key. It is taken once, however often it changes while it waits. Eight
 //     writers work; an object on more than 8 targets gathers reports first, for at most 1 s. One
 //     whose status was written ten times just now waits, for at most 1 s, and shows the last value
-//     then (pacing.go). Nothing that decides waits for that: it asks Progressed. But a relay
+//     then (pacing.go). Nothing that decides waits for that: it reads the reports. But a relay
 //     reports to its parent what is written. Mirrors do not wait.
 //  2. The last reports of all targets of the object are read; of one on more than 8 targets only
 //     those that are new, as long as they come (lastreports.go). One is shown as it is; of several

@@ -28,7 +28,7 @@ func filledBy(k store.Key, reports []*store.Report) *store.Filled {
 	switch {
 	case isDeployment(k) && f.Revision > 0:
 		return &store.Filled{Revision: f.Revision}
-	case placement.IsService(k) && (f.ClusterIP != "" || len(f.NodePorts) > 0 || f.HealthCheckNodePort > 0 || len(
+	case k.IsService() && (f.ClusterIP != "" || len(f.NodePorts) > 0 || f.HealthCheckNodePort > 0 || len(
 		f.IPFamilies,
 	) > 0 || f.IPFamilyPolicy != ""):
 		return &store.Filled{ClusterIP: f.ClusterIP, NodePorts: f.NodePorts, HealthCheckNodePort: f.HealthCheckNodePort,

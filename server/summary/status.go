@@ -35,16 +35,11 @@ func (s shown) is(status store.Hash) bool {
 
 // report reads and decodes the last report of a key.
 func (s *Summary) report(target string, k store.Key) (store.Report, bool, error) {
-	var r store.Report
 	e, ok, err := s.cfg.Reports.Report(target, k)
-	if err != nil || !ok || e.Tombstone || len(e.Body) == 0 {
-		return r, false, err
+	if err != nil || !ok {
+		return store.Report{}, false, err
 	}
-	if err := json.Unmarshal(e.Body, &r); err != nil {
-		return r, false, fmt.Errorf("decode report of %s from %s: %w", k, target, err)
-	}
-	bound(&r)
-	return r, true, nil
+	return placement.ReportOf(target, e)
 }
 
 // write brings one object of a space up to date with what is reported of it.

@@ -174,12 +174,3 @@ func (s *Summary) Reported(target string, keys []store.Key) {
 
 // Event tells people in the space of the object. Equal events are counted, not repeated.
 func (s *Summary) Event(e placement.Event) { s.events.record(e) }
-
-// Progressed tells what a target last reported of an object.
-func (s *Summary) Progressed(target string, k store.Key) (placement.Progress, bool) {
-	r, ok, err := s.report(target, k)
-	if err != nil || !ok {
-		return placement.Progress{}, false
-	}
-	return placement.Judge(k, r), true
-}

@@ -72,7 +72,7 @@ func (f *was) restore(doc map[string]any, at pointer) bool {
 	have, err := at.find(doc)
 	if f.Is != nil {
 		is, bad := decode(f.Is)
-		if bad != nil || err != nil || !covers(have, is) {
+		if bad != nil || err != nil || !Covers(have, is) {
 			return false
 		}
 	}
@@ -93,13 +93,14 @@ func (f *was) restore(doc map[string]any, at pointer) bool {
 	return at.replace(doc, value) == nil
 }
 
-// covers reports whether a target has a value, and at most defaults beside it.
-func covers(have, value any) bool {
+// Covers reports whether what is there has a value, both of decoded JSON, and at most defaults beside it: fields of
+// maps. Its lists are as long.
+func Covers(have, value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
 		h, ok := have.(map[string]any)
 		for name, e := range v {
-			if other, there := h[name]; !there || !covers(other, e) {
+			if other, there := h[name]; !there || !Covers(other, e) {
 				return false
 			}
 		}
@@ -110,7 +111,7 @@ func covers(have, value any) bool {
 			return false
 		}
 		for i, e := range v {
-			if !covers(h[i], e) {
+			if !Covers(h[i], e) {
 				return false
 			}
 		}

@@ -1,4 +1,4 @@
-package server
+package reports
 
 import (
 	"context"
@@ -21,13 +21,13 @@ import (
 // those goes on; others do not notice. What it takes back leaves nothing behind, and makes room.
 func TestInboxesAreBounded(t *testing.T) {
 	placed, crowded := map[string]int{"busy": 1}, 0
-	boxes := newReportStore(
-		filepath.Join(t.TempDir(), "reports.db"),
-		func(string, []store.Key) {},
-		func(target string) int { return placed[target] },
-		slog.New(slog.DiscardHandler),
-	)
-	boxes.onCrowded = func(string) { crowded++ }
+	boxes := New(Config{
+		Path:     filepath.Join(t.TempDir(), "reports.db"),
+		Reported: func(string, []store.Key) {},
+		Placed:   func(target string) int { return placed[target] },
+		Crowded:  func(string) { crowded++ },
+		Log:      slog.New(slog.DiscardHandler),
+	})
 	defer boxes.Close()
 	at := store.Position{Incarnation: store.NewIncarnation()}
 	commit := func(target string, entries ...store.Entry) error {
@@ -131,7 +131,7 @@ func TestInboxesAreBounded(t *testing.T) {
 // reporter is a target that reports to an inbox, in sessions.
 type reporter struct {
 	t        *testing.T
-	boxes    *reportStore
+	boxes    *Store
 	feed     *store.Feed
 	mu       sync.Mutex
 	bodies   map[store.Key][]byte
@@ -140,12 +140,12 @@ type reporter struct {
 
 func newReporter(t *testing.T) *reporter {
 	r := &reporter{t: t, bodies: map[store.Key][]byte{},
-		boxes: newReportStore(
-			filepath.Join(t.TempDir(), "reports.db"),
-			func(string, []store.Key) {},
-			func(string) int { return 0 },
-			slog.New(slog.DiscardHandler),
-		)}
+		boxes: New(Config{
+			Path:     filepath.Join(t.TempDir(), "reports.db"),
+			Reported: func(string, []store.Key) {},
+			Placed:   func(string) int { return 0 },
+			Log:      slog.New(slog.DiscardHandler),
+		})}
 	r.feed = store.NewFeed(store.NewIncarnation(), 0, func(_ context.Context, k store.Key) ([]byte, int64, error) {
 		r.mu.Lock()
 		defer r.mu.Unlock()
@@ -172,13 +172,13 @@ func (r *reporter) set(i int, body []byte) {
 }
 
 // all reports whether the inbox has all that is reported, and come whether all of it has been sent.
-func (r *reporter) all(box *targetReports) bool  { return r.come(box) && box.Root() == r.feed.Root() }
-func (r *reporter) come(box *targetReports) bool { return box.Position() == r.feed.Head() }
+func (r *reporter) all(box *inbox) bool  { return r.come(box) && box.Root() == r.feed.Root() }
+func (r *reporter) come(box *inbox) bool { return box.Position() == r.feed.Head() }
 
 // session runs one until the inbox has what there is to be, or, when that is to be, until it does
 // not go on, and returns what crossed. during is done when the inbox has that for the first time.
 // It is the inbox that opens the stream here, because it speaks first.
-func (r *reporter) session(there func(*targetReports) bool, ends bool, during func()) (bytes uint64, ended error) {
+func (r *reporter) session(there func(*inbox) bool, ends bool, during func()) (bytes uint64, ended error) {
 	r.t.Helper()
 	opened, err := r.boxes.Open("rogue")
 	if err != nil {

@@ -1,4 +1,4 @@
-package server
+package reports
 
 import (
 	"context"
@@ -11,43 +11,39 @@ import (
 	"slices"
 	"sync"
 
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/bolt"
 )
 
-// reportStore holds the last reports of all targets in one file, so that what many of them say at a
-// time shares the syncs of one write, and one that says nothing costs nothing but the state of its
-// copy. What is in it is soft: what is lost is sent again by the sites.
-type reportStore struct {
-	path     string
-	reported func(target string, keys []store.Key)
-	placed   func(target string) int // how many objects are
-	log      *slog.Logger
-	// crowded is called when there is no room any more for all that a target reports, and when
-	// there is again; nil for nobody.
-	onCrowded func(target string)
+// Config is what a Store needs. All fields but Crowded are needed.
+type Config struct {
+	// Path is where the file is.
+	Path string
+	// Reported is called when reports of a target are durably stored, and when its inbox is gone.
+	Reported func(target string, keys []store.Key)
+	// Placed tells how many objects are placed on a target.
+	Placed func(target string) int
+	// Crowded is called when there is no room any more for all that a target reports, and when
+	// there is again.
+	Crowded func(target string)
+	Log     *slog.Logger
+}
+
+// Store has the last reports of all targets. Its methods may be called concurrently, but for Clear and Close.
+type Store struct {
+	cfg Config
 
 	mu   sync.Mutex
 	file *bolt.File // nil before anything is asked for
 	had  map[string]bool
-	open map[string]*targetReports
+	open map[string]*inbox
 	used chan struct{} // closed when file is there
 }
 
-func newReportStore(
-	path string,
-	reported func(string, []store.Key),
-	placed func(string) int,
-	log *slog.Logger,
-) *reportStore {
-	return &reportStore{
-		path:     path,
-		reported: reported,
-		placed:   placed,
-		log:      log,
-		open:     map[string]*targetReports{},
-		used:     make(chan struct{}),
-	}
+// New returns a Store that opens its file when it is used first.
+func New(cfg Config) *Store {
+	return &Store{cfg: cfg, open: map[string]*inbox{}, used: make(chan struct{})}
 }
 
 // sealSuffix is what the file of the keys has behind the name of the file: Secrets that sites report
@@ -56,31 +52,31 @@ const sealSuffix = ".keys"
 
 // useLocked opens the file. A corrupt one is built anew, and one that another version wrote begins
 // anew; the sites send what is lost again.
-func (i *reportStore) useLocked() error {
-	if i.file != nil {
+func (s *Store) useLocked() error {
+	if s.file != nil {
 		return nil
 	}
-	keys, err := bolt.OpenKeys(i.path+sealSuffix, nil)
+	keys, err := bolt.OpenKeys(s.cfg.Path+sealSuffix, nil)
 	if errors.Is(err, bolt.ErrKeys) {
-		i.log.Warn("the keys of the reports cannot be used and are made anew; sites send again what is lost", "err", err)
-		if err = os.Remove(i.path + sealSuffix); err == nil {
-			keys, err = bolt.OpenKeys(i.path+sealSuffix, nil)
+		s.cfg.Log.Warn("the keys of the reports cannot be used and are made anew; sites send again what is lost", "err", err)
+		if err = os.Remove(s.cfg.Path + sealSuffix); err == nil {
+			keys, err = bolt.OpenKeys(s.cfg.Path+sealSuffix, nil)
 		}
 	}
 	if err != nil {
 		return fmt.Errorf("open the keys of the reports of targets: %w", err)
 	}
-	file, _, err := bolt.OpenOrRebuild(i.path, bolt.Options{Log: i.log, Keys: keys})
+	file, _, err := bolt.OpenOrRebuild(s.cfg.Path, bolt.Options{Log: s.cfg.Log, Keys: keys})
 	if errors.Is(err, bolt.ErrNewerFormat) {
-		i.log.Warn(
+		s.cfg.Log.Warn(
 			"the reports of all targets are of another version; they are put aside, and the sites send theirs again",
 			"path",
-			i.path,
+			s.cfg.Path,
 			"why",
 			err,
 		)
-		if _, err = bolt.SetAside(i.path); err == nil {
-			file, err = bolt.Open(i.path, bolt.Options{Log: i.log, Keys: keys})
+		if _, err = bolt.SetAside(s.cfg.Path); err == nil {
+			file, err = bolt.Open(s.cfg.Path, bolt.Options{Log: s.cfg.Log, Keys: keys})
 		}
 	}
 	if err != nil {
@@ -90,69 +86,69 @@ func (i *reportStore) useLocked() error {
 	if err != nil {
 		return errors.Join(fmt.Errorf("read the reports of targets: %w", err), file.Close())
 	}
-	i.had = map[string]bool{}
-	for _, s := range senders {
-		i.had[s] = true
+	s.had = map[string]bool{}
+	for _, target := range senders {
+		s.had[target] = true
 	}
-	i.file = file
-	close(i.used)
+	s.file = file
+	close(s.used)
 	return nil
 }
 
 // Open returns the inbox of a target.
-func (i *reportStore) Open(target string) (store.Sink, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	box, err := i.get(target)
+func (s *Store) Open(target string) (store.Sink, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	box, err := s.get(target)
 	if err != nil {
 		return nil, err
 	}
 	return box.sink(), nil
 }
 
-func (i *reportStore) get(target string) (*targetReports, error) {
-	if box, ok := i.open[target]; ok {
+func (s *Store) get(target string) (*inbox, error) {
+	if box, ok := s.open[target]; ok {
 		return box, nil
 	}
-	if err := i.useLocked(); err != nil {
+	if err := s.useLocked(); err != nil {
 		return nil, err
 	}
-	box := &targetReports{
+	box := &inbox{
 		target:  target,
-		placed:  i.placed,
-		crowded: i.onCrowded,
+		placed:  s.cfg.Placed,
+		crowded: s.cfg.Crowded,
 		left:    map[uint64]struct{}{},
 		seed:    maphash.MakeSeed(),
 	}
-	sink, err := i.file.Sink(
+	sink, err := s.file.Sink(
 		bolt.ReportedBy(target),
 		bolt.SinkOptions{AcceptNewIncarnation: true, DropRemoved: true, Room: box.room.Load,
-			OnCommit: func(keys []store.Key) { i.reported(target, keys) }},
+			OnCommit: func(keys []store.Key) { s.cfg.Reported(target, keys) }},
 	)
 	if err != nil {
 		return nil, fmt.Errorf("open the inbox of %s: %w", target, err)
 	}
 	box.Sink = sink
-	i.open[target] = box
+	s.open[target] = box
 	return box, nil
 }
 
 // known returns an inbox that exists, nil when nothing was ever reported or the target is gone.
-func (i *reportStore) known(target string) (*targetReports, error) {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if box, ok := i.open[target]; ok {
+func (s *Store) known(target string) (*inbox, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if box, ok := s.open[target]; ok {
 		return box, nil
 	}
-	if err := i.useLocked(); err != nil || !i.had[target] {
+	if err := s.useLocked(); err != nil || !s.had[target] {
 		return nil, err
 	}
-	return i.get(target)
+	return s.get(target)
 }
 
 // Len is how many reports the inbox of a target holds.
-func (i *reportStore) Len(target string) int {
-	box, err := i.known(target)
+func (s *Store) Len(target string) int {
+	box, err := s.known(target)
 	if box == nil || err != nil {
 		return 0
 	}
@@ -160,50 +156,50 @@ func (i *reportStore) Len(target string) int {
 }
 
 // Unkept is how many reports of a target are not kept for lack of room.
-func (i *reportStore) Unkept(target string) int {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if box := i.open[target]; box != nil {
+func (s *Store) Unkept(target string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if box := s.open[target]; box != nil {
 		return box.Unkept()
 	}
 	return 0
 }
 
 // Forget removes the inbox of a target that is gone, and tells of all that was in it.
-func (i *reportStore) Forget(target string) {
-	box, err := i.known(target)
+func (s *Store) Forget(target string) {
+	box, err := s.known(target)
 	if box == nil || err != nil {
 		return
 	}
-	keys, err := reports(box)
-	i.mu.Lock()
-	delete(i.open, target)
-	delete(i.had, target)
-	err = errors.Join(err, i.file.Drop(bolt.ReportedBy(target)))
-	i.mu.Unlock()
+	keys, err := keysOf(box)
+	s.mu.Lock()
+	delete(s.open, target)
+	delete(s.had, target)
+	err = errors.Join(err, s.file.Drop(bolt.ReportedBy(target)))
+	s.mu.Unlock()
 	if err != nil {
-		i.log.Warn("the reports of a target that is gone are left behind", "target", target, "err", err)
+		s.cfg.Log.Warn("the reports of a target that is gone are left behind", "target", target, "err", err)
 	}
-	i.reported(target, keys)
+	s.cfg.Reported(target, keys)
 }
 
 // copyBatch is how many reports one transaction copies.
 const copyBatch = 1000
 
 // Copy implements sessions.Inboxes. The copy is compared with what the target has in its next session.
-func (i *reportStore) Copy(from, to string) error {
-	was, err := i.known(from)
+func (s *Store) Copy(from, to string) error {
+	was, err := s.known(from)
 	if was == nil || err != nil {
 		return err
 	}
-	i.mu.Lock()
-	now, err := i.get(to)
-	i.mu.Unlock()
+	s.mu.Lock()
+	now, err := s.get(to)
+	s.mu.Unlock()
 	if err != nil {
 		return err
 	}
 	now.room.Store(was.room.Load())
-	keys, err := reports(was)
+	keys, err := keysOf(was)
 	for part := range slices.Chunk(keys, copyBatch) {
 		if err == nil {
 			err = copyReports(was, now, part)
@@ -215,7 +211,7 @@ func (i *reportStore) Copy(from, to string) error {
 	return nil
 }
 
-func copyReports(from, to *targetReports, keys []store.Key) error {
+func copyReports(from, to *inbox, keys []store.Key) error {
 	through := from.Position()
 	through.Revision = store.Comparing
 	batch := store.Batch{Through: through}
@@ -231,8 +227,8 @@ func copyReports(from, to *targetReports, keys []store.Key) error {
 	return to.Sink.Commit(context.Background(), batch)
 }
 
-// reports are the keys of all reports of an inbox.
-func reports(box *targetReports) (keys []store.Key, err error) {
+// keysOf are the keys of all reports of an inbox.
+func keysOf(box *inbox) (keys []store.Key, err error) {
 	err = box.Each(func(e store.Entry) error {
 		if !e.Tombstone && !e.UnknownBody {
 			keys = append(keys, e.Key)
@@ -244,8 +240,8 @@ func reports(box *targetReports) (keys []store.Key, err error) {
 
 // Report returns the last report of a key from a target; it is false for what was never reported,
 // and for tombstones.
-func (i *reportStore) Report(target string, key store.Key) (store.Entry, bool, error) {
-	box, err := i.known(target)
+func (s *Store) Report(target string, key store.Key) (store.Entry, bool, error) {
+	box, err := s.known(target)
 	if box == nil || err != nil {
 		return store.Entry{}, false, err
 	}
@@ -253,19 +249,33 @@ func (i *reportStore) Report(target string, key store.Key) (store.Entry, bool, e
 	return entry, ok && !entry.Tombstone && !entry.UnknownBody, err
 }
 
+// Progress tells what a target last reported of an object, as far as decisions need it. It is false where nothing is
+// known.
+func (s *Store) Progress(target string, key store.Key) (placement.Progress, bool) {
+	e, ok, err := s.Report(target, key)
+	if err != nil || !ok {
+		return placement.Progress{}, false
+	}
+	r, ok, err := placement.ReportOf(target, e)
+	if err != nil || !ok {
+		return placement.Progress{}, false
+	}
+	return placement.Judge(key, r), true
+}
+
 // Reported lists the keys of all reports of a target.
-func (i *reportStore) Reported(target string) ([]store.Key, error) {
-	box, err := i.known(target)
+func (s *Store) Reported(target string) ([]store.Key, error) {
+	box, err := s.known(target)
 	if box == nil || err != nil {
 		return nil, err
 	}
-	return reports(box)
+	return keysOf(box)
 }
 
 // Complete reports whether all that a target reports is stored: the copy has been compared with what
 // the target has.
-func (i *reportStore) Complete(target string) bool {
-	box, err := i.known(target)
+func (s *Store) Complete(target string) bool {
+	box, err := s.known(target)
 	if box == nil || err != nil {
 		return false
 	}
@@ -275,31 +285,31 @@ func (i *reportStore) Complete(target string) bool {
 
 // Replay tells of all reports that there are: a status that was stored but not yet written before a
 // crash is written now. Inboxes of targets that are gone are removed.
-func (i *reportStore) Replay(member func(target string) bool) {
-	if _, err := os.Stat(i.path); errors.Is(err, os.ErrNotExist) {
+func (s *Store) Replay(member func(target string) bool) {
+	if _, err := os.Stat(s.cfg.Path); errors.Is(err, os.ErrNotExist) {
 		return // nothing was ever reported
 	}
-	i.mu.Lock()
-	err := i.useLocked()
-	had := slices.Sorted(maps.Keys(i.had))
-	i.mu.Unlock()
+	s.mu.Lock()
+	err := s.useLocked()
+	had := slices.Sorted(maps.Keys(s.had))
+	s.mu.Unlock()
 	if err != nil {
-		i.log.Warn("the reports of targets cannot be read; they will send them again", "err", err)
+		s.cfg.Log.Warn("the reports of targets cannot be read; they will send them again", "err", err)
 	}
 	for _, target := range had {
 		if !member(target) {
-			i.Forget(target)
+			s.Forget(target)
 			continue
 		}
-		box, err := i.known(target)
+		box, err := s.known(target)
 		var keys []store.Key
 		if err == nil {
-			keys, err = reports(box)
+			keys, err = keysOf(box)
 		}
 		if err != nil {
-			i.log.Warn("the reports of a target cannot be read; it will send them again", "target", target, "err", err)
+			s.cfg.Log.Warn("the reports of a target cannot be read; it will send them again", "target", target, "err", err)
 		}
-		i.reported(target, keys)
+		s.cfg.Reported(target, keys)
 	}
 }
 
@@ -309,26 +319,26 @@ var errDamaged = errors.New(
 		"start; sites send again what is lost",
 )
 
-// run waits until ctx ends or the file shows damage.
-func (i *reportStore) run(ctx context.Context) error {
+// Run waits until ctx ends or the file shows damage.
+func (s *Store) Run(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-i.used:
+	case <-s.used:
 	}
 	select {
 	case <-ctx.Done():
 		return nil
-	case <-i.file.Damaged():
-		return fmt.Errorf("%w (%s)", errDamaged, i.path)
+	case <-s.file.Damaged():
+		return fmt.Errorf("%w (%s)", errDamaged, s.cfg.Path)
 	}
 }
 
 // Rest gives back the memory that reading the file took.
-func (i *reportStore) Rest() {
-	i.mu.Lock()
-	file := i.file
-	i.mu.Unlock()
+func (s *Store) Rest() {
+	s.mu.Lock()
+	file := s.file
+	s.mu.Unlock()
 	if file != nil {
 		file.ReleaseMemory() // of one that was closed meanwhile nothing is left
 	}
@@ -336,19 +346,19 @@ func (i *reportStore) Rest() {
 
 // Clear removes all of them, before any is used: this replica did not lead, so what they hold is
 // old. Sites send again what they report.
-func (i *reportStore) Clear() error {
-	if err := os.Remove(i.path); err != nil && !errors.Is(err, os.ErrNotExist) {
+func (s *Store) Clear() error {
+	if err := os.Remove(s.cfg.Path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("remove old reports: %w", err)
 	}
 	return nil
 }
 
 // Close closes the file.
-func (i *reportStore) Close() error {
-	i.mu.Lock()
-	defer i.mu.Unlock()
-	if i.file == nil {
+func (s *Store) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.file == nil {
 		return nil
 	}
-	return errors.Join(i.file.MarkCleanShutdown(), i.file.Close())
+	return errors.Join(s.file.MarkCleanShutdown(), s.file.Close())
 }

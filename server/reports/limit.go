@@ -1,4 +1,4 @@
-package server
+package reports
 
 import (
 	"context"
@@ -29,8 +29,8 @@ const (
 // copy is compared, and what is missing comes.
 var errRoomAgain = errors.New("there is room again for reports that were not kept; the session begins anew to get them")
 
-// targetReports holds the reports of one target.
-type targetReports struct {
+// inbox holds the reports of one target.
+type inbox struct {
 	*bolt.Sink
 	target  string
 	placed  func(target string) int
@@ -47,14 +47,14 @@ type targetReports struct {
 
 // Unkept is how many reports are not kept: of some the inbox knows no more than that the target has
 // them, others it did not take.
-func (b *targetReports) Unkept() int { return b.Sink.UnknownBodies() + int(b.leftOut.Load()) }
+func (b *inbox) Unkept() int { return b.Sink.UnknownBodies() + int(b.leftOut.Load()) }
 
 // valueless is an inbox that does not have the value of each report: nothing can be sent as a
 // change of what is there.
 type valueless struct{ store.Sink }
 
 // sink is what a session stores reports in.
-func (b *targetReports) sink() store.Sink {
+func (b *inbox) sink() store.Sink {
 	if b.Unkept() > 0 {
 		return valueless{b}
 	}
@@ -62,7 +62,7 @@ func (b *targetReports) sink() store.Sink {
 }
 
 // Commit implements store.Sink.
-func (b *targetReports) Commit(ctx context.Context, batch store.Batch) error {
+func (b *inbox) Commit(ctx context.Context, batch store.Batch) error {
 	placed, before, unkept := b.placed(b.target), b.Unkept(), b.Sink.UnknownBodies()
 	most := mostReports + mostReportsPerObject*placed
 	if err := b.limit(&batch, most); err != nil {
@@ -90,7 +90,7 @@ func (b *targetReports) Commit(ctx context.Context, batch store.Batch) error {
 // limit leaves out of a batch the reports of further objects for which there is no room. Of those
 // that there are all that is told goes on. The copy differs from what the target has then, so each
 // session begins with what was left out, and ends that with this.
-func (b *targetReports) limit(batch *store.Batch, most int) error {
+func (b *inbox) limit(batch *store.Batch, most int) error {
 	if b.Len()+len(batch.Entries) <= most && len(b.left) == 0 {
 		return nil
 	}
@@ -134,7 +134,7 @@ func (b *targetReports) limit(batch *store.Batch, most int) error {
 
 // makeRoom asks for what was not kept, when a quarter of the room is free: so much that what comes
 // does not fill it at once. before is how much was not kept before the last commit.
-func (b *targetReports) makeRoom(room int64, before int) error {
+func (b *inbox) makeRoom(room int64, before int) error {
 	switch unkept := b.Sink.UnknownBodies(); {
 	case unkept == 0, unkept > before:
 		b.wanted = false
