@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
@@ -87,7 +88,7 @@ func (c *world) imports() map[string]string {
 	out := map[string]string{}
 	for _, space := range []string{"shop", "desk", "late", "other"} {
 		if is := c.Object(importKey(space)); is != nil {
-			serves := c.Object(serviceKey(space, derived("web")))
+			serves := c.Object(serviceKey(space, v1alpha1.ServiceOfImport("web")))
 			out[space] = fmt.Sprint(numbers(is), numbers(serves))
 		}
 	}
@@ -104,7 +105,7 @@ func numbers(o map[string]any) (out []int64) {
 
 // leads are the spaces that the import of one leads to.
 func (c *world) leads(space string) (out []string) {
-	_, all, _ := c.c.Imports(serviceKey(space, derived("web")))
+	_, all, _ := c.c.Imports(serviceKey(space, v1alpha1.ServiceOfImport("web")))
 	for _, o := range all {
 		out = append(out, o.Key.Space+" "+o.UID)
 	}
@@ -124,7 +125,7 @@ func (c *world) collect() {
 	keys := slices.Collect(maps.Keys(c.Objects))
 	c.Mu.Unlock()
 	for _, k := range keys {
-		if k.Name == derived("web") && c.Object(importKey(k.Space)) == nil {
+		if k.Name == v1alpha1.ServiceOfImport("web") && c.Object(importKey(k.Space)) == nil {
 			c.Put(k, nil)
 		}
 	}
@@ -160,8 +161,8 @@ func TestSpacesOfASetImportWhatOneExports(t *testing.T) {
 		c.expect("imports", c.imports(), map[string]string{"shop": "[80] [80]", "desk": "[80] [80]"})
 		c.expect("leads", c.leads("desk"), []string{"shop of-shop"})
 		c.expect("leads from outside", c.leads("other"), []string(nil))
-		c.expect("members", fields.String(c.Object(serviceKey("desk", derived("web"))), "metadata", "annotations",
-			"skerry.dev/members"), "desk,shop")
+		serves := c.Object(serviceKey("desk", v1alpha1.ServiceOfImport("web")))
+		c.expect("members", fields.String(serves, "metadata", "annotations", "skerry.dev/members"), "desk,shop")
 
 		c.service("shop", "{name: a, port: 80}, {name: b, port: 81}")
 		c.space("late", "prod")
@@ -217,7 +218,7 @@ func TestImportsStayAsTheyAre(t *testing.T) {
 		settle()
 		c.expect("it has gone", c.imports(), map[string]string{"shop": "[80] [80]", "desk": "[80] [80]"})
 
-		for _, k := range []store.Key{importKey("desk"), serviceKey("desk", derived("web"))} {
+		for _, k := range []store.Key{importKey("desk"), serviceKey("desk", v1alpha1.ServiceOfImport("web"))} {
 			o := c.Object(k)
 			fields.Map(o, "spec")["ports"] = []any{map[string]any{"port": 99}}
 			c.Put(k, o)

@@ -2,8 +2,6 @@ package clusterset
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -171,10 +169,4 @@ func (is *imported) spaces() (out []string) {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// derived is the name of the Service that serves an import.
-func derived(service string) string {
-	sum := sha256.Sum256([]byte(service))
-	return "derived-" + hex.EncodeToString(sum[:5])
 }

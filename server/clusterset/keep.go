@@ -61,7 +61,7 @@ func (c *Controller) keepImport(ctx context.Context, space string, n name, is *i
 		kind: "Ready", is: true, reason: "Ready",
 		message: "it leads to the Services of the spaces that export it, from wherever this space runs Pods; " +
 			n.service + "." + n.namespace + ".svc.clusterset.local is its name where the site's DNS serves that zone, " +
-			derived(n.service) + " its Service"})}
+			v1alpha1.ServiceOfImport(n.service) + " its Service"})}
 	if !sameOf(fields.Map(have, "status"), status) {
 		if _, err := c.patch(ctx, k, apiVersion, "status", map[string]any{"status": status}); err != nil {
 			return false, fmt.Errorf("write status of %s: %w", k, err)
@@ -87,7 +87,7 @@ var errTaken = errors.New("a Service of that name is the space's own")
 
 // keepService makes the Service that serves an import, and goes with it, as it is to be.
 func (c *Controller) keepService(ctx context.Context, space string, n name, is *imported, owner string) error {
-	k := store.Key{Space: space, Resource: "services", Namespace: n.namespace, Name: derived(n.service)}
+	k := store.Key{Space: space, Resource: "services", Namespace: n.namespace, Name: v1alpha1.ServiceOfImport(n.service)}
 	have, err := c.live(ctx, k, "v1")
 	if err != nil {
 		return err
@@ -163,7 +163,7 @@ func (is *imported) service(n name, owner string) map[string]any {
 		ports = append(ports, o)
 	}
 	return map[string]any{"apiVersion": "v1", "kind": "Service",
-		"metadata": map[string]any{"name": derived(n.service), "namespace": n.namespace,
+		"metadata": map[string]any{"name": v1alpha1.ServiceOfImport(n.service), "namespace": n.namespace,
 			"labels": map[string]any{managedBy: center, v1alpha1.LabelImported: n.service,
 				v1alpha1.LabelTarget: v1alpha1.TargetNone},
 			"annotations": map[string]any{v1alpha1.AnnotationReach: string(v1alpha1.ReachSpace),

@@ -114,7 +114,7 @@ func (c *Controller) leadTo(n name, imports map[string]*imported) {
 		}
 		c.leads[lead{set, n}] = all
 	}
-	at := name{n.namespace, derived(n.service)}
+	at := name{n.namespace, v1alpha1.ServiceOfImport(n.service)}
 	if c.served[at] = n; len(imports) == 0 && len(c.holders[n]) == 0 {
 		delete(c.served, at)
 	}
