@@ -239,6 +239,51 @@ func TestImportsStayAsTheyAre(t *testing.T) {
 	})
 }
 
+// What an export says of labels and annotations its imports have, as long as it does. Those of others stay.
+func TestImportsHaveTheWordsOfTheirExport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newWorld(t)
+		c.space("shop", "prod")
+		c.space("desk", "prod")
+		c.namespace("shop")
+		c.namespace("desk")
+		c.service("shop", "{port: 80}")
+		says := func(labels, annotations map[string]any) {
+			c.Put(exportKey("shop", "web"), map[string]any{"metadata": map[string]any{"name": "web", "namespace": "app",
+				"creationTimestamp": "2026-01-01T00:00:00Z"}, "spec": map[string]any{"exportedLabels": labels,
+				"exportedAnnotations": annotations}})
+			settle()
+		}
+		has := func(what string, want map[string]any) {
+			t.Helper()
+			got := map[string]any{}
+			for _, field := range []string{"labels", "annotations"} {
+				for key, value := range fields.Map(c.Object(importKey("desk")), "metadata", field) {
+					if key != managedBy && key != v1alpha1.AnnotationExported {
+						got[key] = value
+					}
+				}
+			}
+			c.expect(what, got, want)
+		}
+		c.run()
+		says(map[string]any{"team": "a", "tier": "b"}, map[string]any{"note": "x"})
+		has("made", map[string]any{"team": "a", "tier": "b", "note": "x"})
+		o := c.Object(importKey("desk"))
+		fields.Map(o, "metadata", "labels")["own"] = "1"
+		fields.Map(o, "metadata", "labels")["team"] = "other"
+		c.Put(importKey("desk"), o)
+		settle()
+		has("changed by others", map[string]any{"team": "a", "tier": "b", "note": "x", "own": "1"})
+		says(map[string]any{"team": "c"}, nil)
+		has("fewer", map[string]any{"team": "c", "own": "1"})
+		says(nil, nil)
+		has("none", map[string]any{"own": "1"})
+		left := fields.Map(c.Object(importKey("desk")), "metadata", "annotations")
+		c.expect("nothing is left of them", left, map[string]any{})
+	})
+}
+
 // A space exports so many Services, and another one when one goes.
 func TestASpaceExportsSoMany(t *testing.T) {
 	c := newWorld(t)

@@ -3,6 +3,7 @@ package clusterset
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -24,6 +25,9 @@ type offer struct {
 	service map[string]any
 	// over says that the space has mostExports older ones.
 	over bool
+	// words are what the import is to have of the export, unsaid the keys that it cannot have.
+	words  words
+	unsaid []string
 	// reach is what the Namespace says of where its Services answer, else the Space; empty says nothing.
 	reach string
 }
@@ -38,26 +42,37 @@ type port struct {
 // imported is what all offers of a name come to.
 type imported struct {
 	ports []port
-	// by are the offers, the oldest first.
-	by []offer
-	// members are all spaces of the set, by name.
-	members []string
+	words words
 }
 
 // verdict is what came of one offer: the reason and message of conditions, empty where they are as they should be.
 type verdict struct {
-	invalid, why       string
-	conflict, contrary string
-	leftOut            string // ports that are not exported, for people
+	invalid, why string
+	conflicts    []conflict
+	leftOut      string   // ports that are not exported, for people
+	unsaid       []string // keys of labels and annotations that are not
+}
+
+// conflict is what an offer contradicts an older one in.
+type conflict struct{ reason, contrary string }
+
+// contradicts adds a conflict, the first of its reason.
+func (v *verdict) contradicts(reason, contrary string) {
+	if !slices.ContainsFunc(v.conflicts, func(c conflict) bool { return c.reason == reason }) {
+		v.conflicts = append(v.conflicts, conflict{reason, contrary})
+	}
 }
 
 // Reasons of conditions of a ServiceExport.
 const (
-	reasonNoService    = "NoService"
-	reasonType         = "InvalidServiceType"
-	reasonReachTarget  = "ReachTarget"
-	reasonTooMany      = "TooManyExports"
-	reasonPortConflict = "PortConflict"
+	reasonNoService   = "NoService"
+	reasonType        = "InvalidServiceType"
+	reasonReachTarget = "ReachTarget"
+	reasonTooMany     = "TooManyExports"
+
+	reasonPortConflict        = "PortConflict"
+	reasonLabelsConflict      = "LabelsConflict"
+	reasonAnnotationsConflict = "AnnotationsConflict"
 )
 
 // mostExports is how many Services a space exports. Each is an import in all spaces of its set.
@@ -74,13 +89,7 @@ func judge(all []offer) (*imported, map[string]verdict) {
 		var v verdict
 		if v.invalid, v.why = o.invalid(); v.invalid == "" {
 			is.by = append(is.by, o)
-			var ports []port
-			ports, v.leftOut = o.ports()
-			for _, p := range ports {
-				if why := is.add(p); why != "" && v.conflict == "" {
-					v.conflict, v.contrary = reasonPortConflict, why
-				}
-			}
+			is.join(&o, &v)
 		}
 		verdicts[o.space] = v
 	}
@@ -93,6 +102,29 @@ func judge(all []offer) (*imported, map[string]verdict) {
 		}
 	}
 	return is, verdicts
+}
+
+// join adds what the newest of the offers is to what the older ones come to.
+func (is *imported) join(o *offer, v *verdict) {
+	var ports []port
+	ports, v.leftOut = o.ports()
+	for _, p := range ports {
+		if why := is.add(p); why != "" {
+			v.contradicts(reasonPortConflict, why)
+		}
+	}
+	v.unsaid = o.unsaid
+	if len(is.by) == 1 {
+		is.words = o.words
+		return
+	}
+	const others = " are others than those of an older export, which count"
+	if !maps.Equal(is.words.Labels, o.words.Labels) {
+		v.contradicts(reasonLabelsConflict, "its exportedLabels"+others)
+	}
+	if !maps.Equal(is.words.Annotations, o.words.Annotations) {
+		v.contradicts(reasonAnnotationsConflict, "its exportedAnnotations"+others)
+	}
 }
 
 // add adds a port to those of older exports. It says what of these it contradicts, and is left out then.

@@ -48,8 +48,8 @@ func (c *Controller) keepImport(ctx context.Context, space string, n name, is *i
 	}
 	if have == nil {
 		have, err = c.cfg.API.Create(ctx, k, apiVersion, is.object(n))
-	} else if want := is.spec(); !sameOf(fields.Map(have, "spec"), want) {
-		have, err = c.patch(ctx, k, apiVersion, "", map[string]any{"spec": want})
+	} else if want := map[string]any{"spec": is.spec(), "metadata": is.words.patch(have)}; !sameOf(have, want) {
+		have, err = c.patch(ctx, k, apiVersion, "", want)
 	}
 	if err != nil {
 		return false, fmt.Errorf("keep %s: %w", k, err)
@@ -122,9 +122,9 @@ func (c *Controller) patch(
 
 // object is a ServiceImport.
 func (is *imported) object(n name) map[string]any {
-	return map[string]any{"apiVersion": apiVersion, "kind": "ServiceImport", "spec": is.spec(),
-		"metadata": map[string]any{"name": n.service, "namespace": n.namespace,
-			"labels": map[string]any{managedBy: center}}}
+	meta := is.words.patch(nil)
+	meta["name"], meta["namespace"] = n.service, n.namespace
+	return map[string]any{"apiVersion": apiVersion, "kind": "ServiceImport", "spec": is.spec(), "metadata": meta}
 }
 
 func (is *imported) spec() map[string]any {
