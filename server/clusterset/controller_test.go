@@ -284,6 +284,31 @@ func TestImportsHaveTheWordsOfTheirExport(t *testing.T) {
 	})
 }
 
+// Whether callers come back follows what is exported, in the import and in its Service.
+func TestAffinityIsImported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newWorld(t)
+		c.space("shop", "prod")
+		c.namespace("shop")
+		c.export("shop", "2026-01-01T00:00:00Z")
+		c.run()
+		for _, affinity := range []any{"None", "ClientIP", "None"} {
+			o := service(t, "{selector: {app: web}, ports: [{port: 80}]}")
+			o["metadata"] = map[string]any{"name": "web", "namespace": "app", "uid": "u"}
+			o["spec"].(map[string]any)["sessionAffinity"] = affinity
+			c.Put(serviceKey("shop", "web"), o)
+			settle()
+			for _, k := range []store.Key{importKey("shop"), serviceKey("shop", v1alpha1.ServiceOfImport("web"))} {
+				spec := fields.Map(c.Object(k), "spec")
+				if _, configured := spec["sessionAffinityConfig"]; spec["sessionAffinity"] != affinity ||
+					configured != (affinity == "ClientIP") {
+					t.Errorf("%s: %s is %v", affinity, k, spec)
+				}
+			}
+		}
+	})
+}
+
 // A space exports so many Services, and another one when one goes.
 func TestASpaceExportsSoMany(t *testing.T) {
 	c := newWorld(t)

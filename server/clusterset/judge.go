@@ -6,9 +6,11 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
 )
 
 // name is that of what is exported and imported. It is the same in each space.
@@ -43,6 +45,12 @@ type port struct {
 type imported struct {
 	ports []port
 	words words
+	// affinity is for how long after a call callers come back to the Pod that has answered, 0 where they need not.
+	affinity time.Duration
+	// by are the offers, the oldest first.
+	by []offer
+	// members are all spaces of the set, by name.
+	members []string
 }
 
 // verdict is what came of one offer: the reason and message of conditions, empty where they are as they should be.
@@ -73,6 +81,8 @@ const (
 	reasonPortConflict        = "PortConflict"
 	reasonLabelsConflict      = "LabelsConflict"
 	reasonAnnotationsConflict = "AnnotationsConflict"
+	reasonAffinityConflict    = "SessionAffinityConflict"
+	reasonTimeoutConflict     = "SessionAffinityConfigConflict"
 )
 
 // mostExports is how many Services a space exports. Each is an import in all spaces of its set.
@@ -114,9 +124,21 @@ func (is *imported) join(o *offer, v *verdict) {
 		}
 	}
 	v.unsaid = o.unsaid
+	affinity := placement.SessionAffinityOf(serviceOf(o.space, name{}), o.service)
 	if len(is.by) == 1 {
-		is.words = o.words
+		is.words, is.affinity = o.words, affinity
 		return
+	}
+	switch {
+	case affinity == is.affinity:
+	case affinity == 0:
+		v.contradicts(reasonAffinityConflict, "sessionAffinity is None here, and ClientIP in an older export, which counts: "+
+			"callers come back to the same site, and not to the same of its Pods")
+	case is.affinity == 0:
+		v.contradicts(reasonAffinityConflict, "sessionAffinity is ClientIP here, and None in an older export, which counts")
+	default:
+		v.contradicts(reasonTimeoutConflict, fmt.Sprintf("callers come back for %d s here (sessionAffinityConfig), and for "+
+			"%d s in an older export, which counts", int(affinity.Seconds()), int(is.affinity.Seconds())))
 	}
 	const others = " are others than those of an older export, which count"
 	if !maps.Equal(is.words.Labels, o.words.Labels) {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"skerry.dev/skerry/server/fields"
 )
 
 // service is a Service with a spec.
@@ -151,5 +153,42 @@ func TestTheOldestExportHasTheWords(t *testing.T) {
 	long := says("a", "1", "{exportedAnnotations: {a: x, b: "+strings.Repeat("x", mostWords)+"}}")
 	if len(long.words.Annotations) != 1 || len(long.unsaid) != 1 {
 		t.Errorf("%d bytes are taken", mostWords)
+	}
+}
+
+// The session affinity of an import is that of the oldest export.
+func TestTheOldestExportSaysWhetherCallersComeBack(t *testing.T) {
+	at := func(space, since, affinity string) offer {
+		return offer{space: space, since: since, service: service(t, "{selector: {a: b}, ports: [{port: 80}]"+affinity+"}")}
+	}
+	named := name{"app", "web"}
+	const client = ", sessionAffinity: ClientIP"
+	const minute = client + ", sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}"
+	for name, c := range map[string]struct {
+		all      []offer
+		spec     string
+		conflict string
+	}{
+		"none":       {[]offer{at("a", "1", ""), at("b", "2", ", sessionAffinity: None")}, "None <nil>", "NoConflicts"},
+		"the usual":  {[]offer{at("a", "1", client), at("b", "2", client)}, "ClientIP 10800", "NoConflicts"},
+		"a minute":   {[]offer{at("a", "1", minute), at("b", "2", minute)}, "ClientIP 60", "NoConflicts"},
+		"not here":   {[]offer{at("a", "1", minute), at("b", "2", "")}, "ClientIP 60", "SessionAffinityConflict"},
+		"here alone": {[]offer{at("a", "1", ""), at("b", "2", client)}, "None <nil>", "SessionAffinityConflict"},
+		"for longer": {[]offer{at("a", "1", minute), at("b", "2", client)}, "ClientIP 60", "SessionAffinityConfigConflict"},
+		"for shorter": {[]offer{at("b", "2", minute), at("a", "1", client)}, "ClientIP 10800",
+			"SessionAffinityConfigConflict"},
+	} {
+		is, verdicts := judge(c.all)
+		for kind, spec := range map[string]map[string]any{"import": is.spec(),
+			"Service": fields.Map(is.service(named, "u"), "spec")} {
+			config := fields.Map(spec, "sessionAffinityConfig", "clientIP")
+			got := fmt.Sprint(spec["sessionAffinity"], " ", config["timeoutSeconds"])
+			if got != c.spec {
+				t.Errorf("%s: %s of the %s, not %s", name, got, kind, c.spec)
+			}
+		}
+		if got := verdicts["b"].conditions(nil)[2].reason; got != c.conflict {
+			t.Errorf("%s: %s, not %s", name, got, c.conflict)
+		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 	"time"
@@ -48,7 +49,7 @@ func (c *Controller) keepImport(ctx context.Context, space string, n name, is *i
 	}
 	if have == nil {
 		have, err = c.cfg.API.Create(ctx, k, apiVersion, is.object(n))
-	} else if want := map[string]any{"spec": is.spec(), "metadata": is.words.patch(have)}; !sameOf(have, want) {
+	} else if want := map[string]any{"spec": patchOf(is.spec()), "metadata": is.words.patch(have)}; !sameOf(have, want) {
 		have, err = c.patch(ctx, k, apiVersion, "", want)
 	}
 	if err != nil {
@@ -99,7 +100,8 @@ func (c *Controller) keepService(ctx context.Context, space string, n name, is *
 	case !isMade(have):
 		err = errTaken
 	case !sameService(have, want):
-		_, err = c.patch(ctx, k, "v1", "", map[string]any{"spec": want["spec"], "metadata": want["metadata"]})
+		_, err = c.patch(ctx, k, "v1", "", map[string]any{"spec": patchOf(fields.Map(want, "spec")),
+			"metadata": want["metadata"]})
 	}
 	if err != nil {
 		return fmt.Errorf("keep %s: %w", k, err)
@@ -132,7 +134,26 @@ func (is *imported) spec() map[string]any {
 	for _, p := range is.ports {
 		ports = append(ports, p.object())
 	}
-	return map[string]any{"type": "ClusterSetIP", "ports": ports}
+	return is.keepCallers(map[string]any{"type": "ClusterSetIP", "ports": ports})
+}
+
+// keepCallers adds the session affinity to the spec of an import, or of the Service that serves it.
+func (is *imported) keepCallers(spec map[string]any) map[string]any {
+	if spec["sessionAffinity"] = "None"; is.affinity != 0 {
+		spec["sessionAffinity"] = "ClientIP"
+		spec["sessionAffinityConfig"] = map[string]any{"clientIP": map[string]any{
+			"timeoutSeconds": int64(is.affinity.Seconds())}}
+	}
+	return spec
+}
+
+// patchOf is the patch that makes a spec as it is to be.
+func patchOf(spec map[string]any) map[string]any {
+	out := maps.Clone(spec)
+	if out["sessionAffinityConfig"] == nil {
+		out["sessionAffinityConfig"] = nil // which takes it off
+	}
+	return out
 }
 
 func (p port) object() map[string]any {
@@ -170,7 +191,8 @@ func (is *imported) service(n name, owner string) map[string]any {
 				v1alpha1.AnnotationMembers: strings.Join(is.members, ",")},
 			"ownerReferences": []any{map[string]any{"apiVersion": apiVersion, "kind": "ServiceImport", "name": n.service,
 				"uid": owner}}},
-		"spec": map[string]any{"type": "ClusterIP", "ports": ports, "selector": map[string]any{servesNothing: n.service}}}
+		"spec": is.keepCallers(map[string]any{"type": "ClusterIP", "ports": ports,
+			"selector": map[string]any{servesNothing: n.service}})}
 }
 
 // sameService reports whether a Service says what one is to say.
@@ -183,7 +205,7 @@ func sameService(have, want map[string]any) bool {
 			}
 		}
 	}
-	return sameOf(fields.Map(have, "spec"), fields.Map(want, "spec")) &&
+	return sameOf(fields.Map(have, "spec"), patchOf(fields.Map(want, "spec"))) &&
 		sameOf(map[string]any{"owners": have["metadata"].(map[string]any)["ownerReferences"]},
 			map[string]any{"owners": want["metadata"].(map[string]any)["ownerReferences"]})
 }

@@ -2,7 +2,6 @@ package services
 
 import (
 	"context"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
@@ -72,8 +71,8 @@ type place struct {
 }
 
 // places are all that may answer: the target that asks, if it is one of them, then the nearest ones (order). How far a
-// target is may change meanwhile.
-func (s *Services) places(asks string, all []answering) []place {
+// target is may change meanwhile. A caller that is kept to one comes back to it.
+func (s *Services) places(asks string, all []answering, is keeping) []place {
 	var places []place
 	away := map[string]time.Duration{asks: 0}
 	for _, a := range all {
@@ -85,7 +84,9 @@ func (s *Services) places(asks string, all []answering) []place {
 		}
 	}
 	far := func(p place) (time.Duration, bool) { d, known := away[p.target]; return d, known }
-	order(places, far, func(p place) int { return s.ready.of(p.k, p.target) }, rand.IntN)
+	is.steady(places)
+	order(places, far, func(p place) int { return s.ready.of(p.k, p.target) }, is.pick)
+	s.back(is, places)
 	return places
 }
 
