@@ -113,6 +113,7 @@ func (s *Services) Serve(w http.ResponseWriter, r *http.Request, target, site, s
 		return
 	}
 	defer resp.Body.Close()
+	upward.LeadHere(w.Header(), upward.ReadHere(resp.Header))
 	if err := upward.AnswerServiceCall(w, r, resp.Body.(io.ReadWriteCloser)); err != nil {
 		s.Log.Debug("a connection to a Service ended", "site", site, "space", space,
 			"service", call.Namespace+"/"+call.Service, "at", resp.Header.Get(exchange.HeaderSite), "err", err)
@@ -167,6 +168,9 @@ func (s *Services) connect(
 	if resp != nil {
 		if by < len(places) {
 			s.answered(keeping, places[by])
+		}
+		if target != "" && site == target && keeping.time == 0 { // it has asked for itself, and may choose
+			upward.LeadHere(resp.Header, here(target, answers))
 		}
 		return resp, nil
 	}
