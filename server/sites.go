@@ -35,8 +35,9 @@ func (s *Server) newSites() *streams.Streams {
 func (s *Server) newServices() *services.Services {
 	return services.New(services.Config{
 		Serving: s.delivery.Serving, Closed: delivery.ClosedOf(s.delivery), Named: delivery.NamedOf(s.delivery),
-		Callable: delivery.CallableOf(s.delivery), Moves: delivery.MovesOf(s.delivery), Sites: s.sites,
-		Imports: s.sets.imports, RTT: s.sessions.RTT, Parent: s.cfg.Parent, Log: s.cfg.Log.With("part", "services"),
+		Callable: delivery.CallableOf(s.delivery), Moves: delivery.MovesOf(s.delivery),
+		Affinity: delivery.AffinityOf(s.delivery), Sites: s.sites, Imports: s.sets.imports, RTT: s.sessions.RTT,
+		Parent: s.cfg.Parent, Log: s.cfg.Log.With("part", "services"),
 	})
 }
 

@@ -85,10 +85,20 @@ type wish struct {
 	from string
 }
 
-// connect connects to a port of a Service: at another site, or here, where no other one answers and a Pod has become
-// ready since kube-proxy sent the caller to this machine.
+// connect connects to a port of a Service: straight where what answers for it is here, else at another site, or here,
+// where no other one answers and a Pod has become ready since kube-proxy sent the caller to this machine.
 func (s *Services) connect(ctx context.Context, e wish) (io.ReadWriteCloser, error) {
-	conn, err := s.call(ctx, e.of, e.doorKey, e.from)
+	if conn := callStraight(ctx, s, e, false); conn != nil {
+		return conn, nil
+	}
+	conn, also, err := s.call(ctx, e.of, e.doorKey, e.from)
+	if isAway(err) {
+		if conn := callStraight(ctx, s, e, true); conn != nil {
+			return conn, nil
+		}
+	} else {
+		e.entry.here.learn(also)
+	}
 	if err == nil || s.Here == nil || s.Idle(e.of.at.namespace, e.of.at.service) {
 		return conn, err
 	}
@@ -110,9 +120,11 @@ func callHere(ctx context.Context, s *Services, of callee, at doorKey, from stri
 	return exchange.Connection(resp)
 }
 
-// call has the parent connect a Pod to a port of a Service, at another site.
-func (s *Services) call(ctx context.Context, of callee, at doorKey, from string) (io.ReadWriteCloser, error) {
-	return upward.Call(ctx, s.up, of.key.Space, "", upward.ServiceCall{
+// call has the parent connect a Pod to a port of a Service, at another site, and say what else answers, here.
+func (s *Services) call(ctx context.Context, of callee, at doorKey, from string) (
+	conn io.ReadWriteCloser, here []upward.Here, err error,
+) {
+	return upward.CallHere(ctx, s.up, of.key.Space, "", upward.ServiceCall{
 		Namespace: of.key.Namespace, Service: of.key.Name, UID: of.origin, Port: at.port, Host: at.host,
 		Caller: from})
 }

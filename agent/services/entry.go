@@ -26,6 +26,7 @@ type entry struct {
 	kept   target.RemoteSlice
 	when   time.Time // when that was written
 	named  imported
+	here   straight // what answers for it at this site
 	ending context.CancelFunc
 	ctx    context.Context
 	open   sync.WaitGroup

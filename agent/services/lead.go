@@ -162,7 +162,7 @@ func (s *Services) answersElsewhere(e *entry, n name) bool {
 	ctx, cancel := context.WithTimeout(e.ctx, callTime)
 	defer cancel()
 	for port := range is.tcp() {
-		conn, err := s.call(ctx, e.of, doorKey{"", port}, "")
+		conn, _, err := s.call(ctx, e.of, doorKey{"", port}, "")
 		if err == nil {
 			conn.Close()
 		}

@@ -53,6 +53,7 @@ type parent struct {
 	fault string // nobody answers, for this reason
 	moves string // the host that is on its way to another site
 	echo  string // of the Pod that answers
+	here  []upward.Here
 	child tunnel.Conn
 	deaf  tunnel.Conn // nil, or whose streams nobody hears
 }
@@ -85,6 +86,7 @@ func (p *parent) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p.mu.Lock()
 	p.calls = append(p.calls, call)
 	fault := p.fault
+	upward.LeadHere(w.Header(), p.here)
 	if p.moves != "" && p.moves == call.Host {
 		fault = exchange.Moving
 	}
@@ -115,6 +117,7 @@ type site struct {
 	up    *parent
 	uid   string       // of the Service
 	next  string       // of another one, web-next
+	desk  string       // of another one, of space desk
 	off   bool         // the site has no gateway
 	again atomic.Int32 // how often the Service was to be written anew
 	// here answers for Pods of the site; nil does not.
@@ -207,7 +210,8 @@ func (s *site) start(t *testing.T, dir string) (stop func()) {
 		Again: s.writeAnew,
 		Here:  s.here,
 		Inventory: inventory{s.uid: {Space: "shop", Resource: "services", Namespace: "app", Name: "web"},
-			s.next: {Space: "shop", Resource: "services", Namespace: "app", Name: "web-next"}}}
+			s.next: {Space: "shop", Resource: "services", Namespace: "app", Name: "web-next"},
+			s.desk: {Space: "desk", Resource: "services", Namespace: "app", Name: "db"}}}
 	if !s.off {
 		c.Address = func(context.Context) (netip.Addr, error) { return netip.MustParseAddr(loopback), nil }
 	}

@@ -23,6 +23,7 @@ type finding struct {
 
 // serving is what answers for a port of a Service, and the policies of its namespace.
 type serving struct {
+	affinity time.Duration // for how long callers come back to the same Pod, 0 where they need not
 	backends []backend
 	policies policies
 }

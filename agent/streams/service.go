@@ -81,6 +81,7 @@ func (s *Site) resolve(
 	if err := json.Unmarshal(live.Spec, &spec); err != nil {
 		return serving{}, unreachable(fmt.Errorf("service %s cannot be read: %w", r.Pod, err))
 	}
+	is.affinity = spec.affinity()
 	name, known := spec.portName(r.Query.Get(exchange.OptionPort))
 	if !known || len(spec.Selector) == 0 {
 		return serving{}, unserved(r, "it has no such TCP port, or no selector")
@@ -104,6 +105,7 @@ func (s *Site) any(
 ) (*http.Response, error) {
 	backends := is.of(r.Query.Get(exchange.OptionHost))
 	rand.Shuffle(len(backends), func(i, j int) { backends[i], backends[j] = backends[j], backends[i] })
+	answered := s.back(r, is.affinity, backends)
 	if len(backends) == 0 {
 		return nil, idle(ctx, r)
 	}
@@ -115,6 +117,7 @@ func (s *Site) any(
 		exchange.TraceOf(ctx).Add(tried(b, err, time.Since(began)))
 		switch {
 		case err == nil:
+			answered(b)
 			resp.Header.Set(exchange.HeaderReady, strconv.Itoa(len(backends)))
 			return resp, nil
 		case ctx.Err() != nil:
@@ -162,8 +165,10 @@ func unserved(r *exchange.Request, why string) error {
 }
 
 type serviceSpec struct {
-	Selector map[string]string
-	Ports    []struct {
+	Selector              map[string]string
+	SessionAffinity       string
+	SessionAffinityConfig struct{ ClientIP struct{ TimeoutSeconds int } }
+	Ports                 []struct {
 		Name, Protocol string
 		Port           int
 	}

@@ -38,6 +38,7 @@ type Site struct {
 
 	way   way
 	found found
+	kept  exchange.Affinity[session, string]
 }
 
 var namespaces = target.Resource{Version: "v1", Plural: "namespaces"}

@@ -128,8 +128,11 @@ func candidates(at *cli.Command, commands []*cli.Command, path string, words []s
 		if strings.HasPrefix(at.ArgsUsage, "RESOURCE NAME") {
 			return append(out, objects(at, words[len(strings.Fields(path)):], last, names)...)
 		}
-		if given := words[len(strings.Fields(path)):]; at.ArgsUsage == "SERVICE" {
-			return append(out, objects(at, append([]string{"services"}, given...), "", names)...)
+		if path == "trace" {
+			for _, kind := range []string{"services", "serviceimports"} {
+				out = append(out, objects(at, append([]string{kind}, words[1:]...), "", names)...)
+			}
+			return out
 		}
 		out = append(out, arguments(path, names)...)
 	}

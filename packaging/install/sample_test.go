@@ -30,6 +30,8 @@ func someApp() *cli.App {
 		{Name: "center", Flags: flags}, {Name: "agent", Flags: flags},
 		{Name: "space", Subcommands: []*cli.Command{{Name: "create", ArgsUsage: "NAME"}, list, use}},
 		status, {Name: "secret", Hidden: true},
+		{Name: "trace", ArgsUsage: "SERVICE", Flags: []cli.Flag{&cli.StringFlag{Name: "from"}, &cli.StringFlag{Name: "space"},
+			&cli.StringFlag{Name: "namespace", Aliases: []string{"n"}}}},
 		{Name: "explain", Subcommands: []*cli.Command{{Name: "placement", ArgsUsage: "RESOURCE NAME", Flags: []cli.Flag{
 			&cli.StringFlag{Name: "space"}, &cli.StringFlag{Name: "namespace", Aliases: []string{"n"}}}}}},
 	}}
@@ -62,10 +64,11 @@ func TestComplete(t *testing.T) {
 		if kubeconfig == "other" {
 			return []string{"elsewhere"}
 		}
-		return map[string][]string{"spaces": {"shop"}, "targets": {"edge", "paris"}, "placements": {"web"}}[kind]
+		return map[string][]string{"spaces": {"shop"}, "targets": {"edge", "paris"}, "placements": {"web"},
+			"objects///services": {"db"}, "objects///serviceimports": {"stock"}}[kind]
 	}
 	for words, want := range map[string][]string{
-		"":                              {"center", "agent", "space", "status", "explain"},
+		"":                              {"center", "agent", "space", "status", "trace", "explain"},
 		"sp":                            {"space"},
 		"space ":                        {"create", "list", "use"},
 		"space create ":                 nil,
@@ -84,7 +87,9 @@ func TestComplete(t *testing.T) {
 		"space use --kubeconfig=other ": {"elsewhere"},
 		"space use --a":                 {"--at"},
 		"center --sh":                   {"--share"},
-		"nothing of these ":             {"center", "agent", "space", "status", "explain"},
+		"trace ":                        {"db", "stock"},
+		"trace --from edge s":           {"stock"},
+		"nothing of these ":             {"center", "agent", "space", "status", "trace", "explain"},
 	} {
 		var out bytes.Buffer
 		complete(t.Context(), someApp(), strings.Split(words, " "), names, &out)

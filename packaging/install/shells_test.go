@@ -23,7 +23,9 @@ func TestMain(m *testing.M) {
 	app := someApp()
 	app.Commands = append(app.Commands, CompleteCommand(func(_ context.Context, _, kind string) []string {
 		return map[string][]string{"spaces": {"shop", "harbour"}, "targets": {"edge", "paris"},
-			"objects///deployment": {"web", "db"}, "objects/shop/app/deployment": {"shop-web"}}[kind]
+			"objects///deployment": {"web", "db"}, "objects/shop/app/deployment": {"shop-web"},
+			"objects///services": {"web"}, "objects///serviceimports": {"stock"},
+			"objects/shop/app/serviceimports": {"more"}}[kind]
 	}))
 	if err := app.Run(ForKubectl(os.Args)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -47,19 +49,23 @@ func TestShells(t *testing.T) {
 	}
 	t.Setenv(asProgram, "1")
 	eachShell(t, dir, map[string][]string{
-		"skerry sp":                     {"space"},
-		"skerry space ":                 {"create", "list", "use"},
-		"skerry space use --a":          {"--at"},
-		"skerry space list -o ":         {"json", "name", "yaml"},
-		"skerry space list -o j":        {"json"},
-		"skerry space use ":             {"harbour", "shop"},
-		"skerry space use --at p":       {"paris"},
-		"skerry status ":                {"edge", "paris"},
-		"skerry status --space s":       {"shop"},
-		"skerry status --target ":       {"edge", "paris"},
-		"skerry center --data-dir /etc": {},
-		"skerry explain placement ":     resources,
-		"skerry explain placement dep":  {"deployment"},
+		"skerry sp":                                 {"space"},
+		"skerry space ":                             {"create", "list", "use"},
+		"skerry space use --a":                      {"--at"},
+		"skerry space list -o ":                     {"json", "name", "yaml"},
+		"skerry space list -o j":                    {"json"},
+		"skerry space use ":                         {"harbour", "shop"},
+		"skerry space use --at p":                   {"paris"},
+		"skerry status ":                            {"edge", "paris"},
+		"skerry status --space s":                   {"shop"},
+		"skerry status --target ":                   {"edge", "paris"},
+		"skerry center --data-dir /etc":             {},
+		"skerry explain placement ":                 resources,
+		"skerry trace ":                             {"stock", "web"},
+		"skerry trace --from paris s":               {"stock"},
+		"skerry trace -n app --space shop --from e": {"edge"},
+		"skerry trace -n app --space shop ":         {"more"},
+		"skerry explain placement dep":              {"deployment"},
 
 		"skerry explain placement deployment ":                       {"db", "web"},
 		"skerry explain placement deployment/w":                      {"deployment/web"},

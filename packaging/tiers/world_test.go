@@ -90,9 +90,10 @@ func newCenter(t testing.TB, name string, parent *tier) *tier {
 	c := &tier{name: name, parent: parent, log: &log{}, spaceUID: "s-" + name, down: map[string]tunnel.Conn{}}
 	config := services.Config{Serving: c.serving, Log: slog.New(slog.DiscardHandler),
 		Closed: func(string, store.Key) []string { return nil }, Named: c.names, Callable: c.callable,
-		Moves:   func(store.Key) bool { return c.moves },
-		Imports: func(store.Key) (string, []services.Offer, bool) { return "", nil, false },
-		RTT:     func(string) (time.Duration, bool) { return 0, false }}
+		Moves:    func(store.Key) bool { return c.moves },
+		Affinity: func(store.Key) time.Duration { return 0 },
+		Imports:  func(store.Key) (string, []services.Offer, bool) { return "", nil, false },
+		RTT:      func(string) (time.Duration, bool) { return 0, false }}
 	if parent != nil {
 		c.log = parent.log
 		config.Parent = opens(func(ctx context.Context) (tunnel.Stream, error) {

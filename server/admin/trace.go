@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -23,8 +24,10 @@ type TraceOptions struct {
 	Kubeconfig string
 	// Space, and Namespace in it; empty means those of the current context.
 	Space, Namespace string
-	// Service is NAME, or HOST.NAME for one Pod of a headless Service.
+	// Service is NAME, or HOST.NAME for one Pod of a headless Service. Where the Namespace has no such Service, it is that
+	// of a ServiceImport, and so it is with Import whatever there is.
 	Service string
+	Import  bool
 	// Port by number or name; empty means the first TCP port.
 	Port string
 	// From is the site that calls, Pod the one in whose name, as NAME or NAMESPACE/NAME; empty means any.
@@ -39,7 +42,7 @@ func TraceCommand() *cli.Command {
 	return &cli.Command{
 		Name: "trace",
 		Usage: "call a Service from a site as a Pod there would, and say what each place on the way decides; " +
-			"HOST.SERVICE is one Pod of a headless Service",
+			"HOST.SERVICE is one Pod of a headless Service, serviceimport/NAME what other spaces export",
 		ArgsUsage: "SERVICE",
 		Flags: ClientFlags(
 			&cli.StringFlag{Name: "space", Usage: "of the Service (default: that of the current context)"},
@@ -55,19 +58,31 @@ func TraceCommand() *cli.Command {
 			if err != nil {
 				return err
 			}
-			for _, kind := range []string{"service/", "services/", "svc/"} {
-				service = strings.TrimPrefix(service, kind)
-			}
+			service, isImport := tracedName(service)
 			if c.String("from") == "" {
 				return Usage("--from is required: the site that calls; see: %s --help", c.Command.HelpName)
 			}
 			return TraceService(c.Context, TraceOptions{
 				Kubeconfig: c.String("kubeconfig"), Space: c.String("space"), Namespace: c.String("namespace"),
-				Service: service, Port: c.String("port"), From: c.String("from"), Pod: c.String("pod"),
+				Service: service, Import: isImport, Port: c.String("port"), From: c.String("from"), Pod: c.String("pod"),
 				Output: c.String("output"), Out: c.App.Writer,
 			})
 		},
 	}
+}
+
+// tracedName is the name in an argument NAME or KIND/NAME, and whether that says that it is an import.
+func tracedName(argument string) (name string, isImport bool) {
+	kind, name, both := strings.Cut(argument, "/")
+	switch {
+	case !both:
+		return argument, false
+	case slices.Contains([]string{"service", "services", "svc"}, kind):
+		return name, false
+	case slices.Contains([]string{"serviceimport", "serviceimports", "svcimport", "svcim"}, kind):
+		return name, true
+	}
+	return argument, false
 }
 
 // TraceService has a site call a Service, and prints what came of it. The error is ErrProblems where nothing answered.
@@ -79,7 +94,43 @@ func TraceService(ctx context.Context, o TraceOptions) error {
 	if err != nil {
 		return err
 	}
-	review := &v1alpha1.ServiceReview{
+	review, imported, err := reviewTraced(o, namespace, func(r *v1alpha1.ServiceReview) error {
+		return postReview(ctx, config, "servicereviews", r)
+	})
+	of := "service/" + o.Service
+	if imported != "" {
+		of = "serviceimport/" + imported
+	}
+	if err != nil {
+		if isAbout(err, review.Spec.Service) {
+			what := map[bool]string{false: "service", true: "serviceimport"}[o.Import]
+			return notThere(what, cmp.Or(imported, review.Spec.Service), o.Space, namespace)
+		}
+		if apierrors.IsNotFound(err) && o.Space == "" {
+			return fmt.Errorf("trace %s: %w; Services are called in spaces: is the current context of a space? "+
+				"else give --space NAME", of, err)
+		}
+		return fmt.Errorf("trace %s: %w", of, err)
+	}
+	if table, _ := isTable(o.Output); table {
+		err = printTrace(o.Out, review, imported)
+	} else {
+		err = printData(o.Out, o.Output, review, nil)
+	}
+	if err == nil && !review.Status.Answered {
+		err = fmt.Errorf("%w: %s does not answer from %s: %s", ErrProblems, of, o.From, review.Status.Reason)
+	}
+	return err
+}
+
+// reviewTraced asks about the Service of a name, and where there is none, about the one that serves the ServiceImport
+// of that name. Imported is that name then.
+func reviewTraced(
+	o TraceOptions,
+	namespace string,
+	post func(*v1alpha1.ServiceReview) error,
+) (review *v1alpha1.ServiceReview, imported string, err error) {
+	review = &v1alpha1.ServiceReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "ServiceReview"},
 		Spec: v1alpha1.ServiceReviewSpec{Namespace: namespace, Service: o.Service, Port: o.Port, From: o.From,
 			Pod: o.Pod},
@@ -90,30 +141,18 @@ func TraceService(ctx context.Context, o TraceOptions) error {
 	if o.Pod != "" && !strings.Contains(o.Pod, "/") {
 		review.Spec.Pod = namespace + "/" + o.Pod
 	}
-	if err := postReview(ctx, config, "servicereviews", review); err != nil {
-		if isAbout(err, review.Spec.Service) {
-			return notThere("service", review.Spec.Service, o.Space, namespace)
+	if !o.Import {
+		if err = post(review); !isAbout(err, review.Spec.Service) || review.Spec.Host != "" {
+			return review, "", err
 		}
-		if apierrors.IsNotFound(err) && o.Space == "" {
-			return fmt.Errorf("trace service/%s: %w; Services are called in spaces: is the current context of a space? "+
-				"else give --space NAME", o.Service, err)
-		}
-		return fmt.Errorf("trace service/%s: %w", o.Service, err)
 	}
-	if table, _ := isTable(o.Output); table {
-		err = printTrace(o.Out, review)
-	} else {
-		err = printData(o.Out, o.Output, review, nil)
-	}
-	if err == nil && !review.Status.Answered {
-		err = fmt.Errorf("%w: service/%s does not answer from %s: %s", ErrProblems, o.Service, o.From,
-			review.Status.Reason)
-	}
-	return err
+	imported = o.Service
+	review.Spec.Service, review.Spec.Host = v1alpha1.ServiceOfImport(imported), ""
+	return review, imported, post(review)
 }
 
-// printTrace prints what came of a call for people.
-func printTrace(out io.Writer, r *v1alpha1.ServiceReview) error {
+// printTrace prints what came of a call for people. Imported is the ServiceImport that the Service serves, if it does.
+func printTrace(out io.Writer, r *v1alpha1.ServiceReview, imported string) error {
 	var b strings.Builder
 	s := &r.Status
 	line := func(name, text string) {
@@ -128,12 +167,15 @@ func printTrace(out io.Writer, r *v1alpha1.ServiceReview) error {
 	if s.Port != 0 {
 		of += fmt.Sprintf(", port %d", s.Port)
 	}
+	if imported != "" {
+		line("Import", r.Spec.Namespace+"/"+imported)
+	}
 	line("Service", r.Spec.Namespace+"/"+of)
 	line("From", strings.TrimSuffix(r.Spec.From+", as pod "+s.As, ", as pod "))
 	line("Answered", answeredText(s))
 	line("Reason", strings.Trim(map[bool]string{false: s.Reason}[s.Answered]+": "+s.Message, ": "))
 	if !s.Answered {
-		line("Next", traceAdvice[s.Reason])
+		line("Next", cmp.Or(map[bool]string{true: importAdvice[s.Reason]}[imported != ""], traceAdvice[s.Reason]))
 	}
 	b.WriteString("\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
@@ -196,4 +238,12 @@ var traceAdvice = map[string]string{
 	"Late":        "the link is slow or dead: try again",
 	"Limited":     "try again when connections have ended",
 	"Moving":      "callers wait for 30 s until what answers is ready; kubectl describe says how the move goes",
+}
+
+// importAdvice is what else there is to do where the Service serves an import: what answers is another space's.
+var importAdvice = map[string]string{
+	"NoReadyPod": "ask the team of the space that exports it (status.clusters of the ServiceImport): skerry trace there " +
+		"says more",
+	"DeniedByNetworkPolicy": "ask the team of the space that exports it to let in this address by an ipBlock: to its " +
+		"NetworkPolicies a caller of another space is an address",
 }

@@ -1,11 +1,15 @@
 package admin
 
 import (
+	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
@@ -44,7 +48,7 @@ paris   NoName           it has not
 		},
 	} {
 		var out strings.Builder
-		if err := printTrace(&out, r); err != nil {
+		if err := printTrace(&out, r, ""); err != nil {
 			t.Fatal(err)
 		}
 		if strings.ContainsRune(out.String(), '\x1b') {
@@ -52,6 +56,56 @@ paris   NoName           it has not
 		}
 		if want = strings.ReplaceAll(want, `\x1b[31m`, "[31m"); strings.ReplaceAll(out.String(), "\x1b", "") != want {
 			t.Errorf("got\n%s\nwant\n%s", out.String(), want)
+		}
+	}
+}
+
+// A name is that of a Service, else that of an import, whose Service is asked about.
+func TestAnImportIsTracedByItsName(t *testing.T) {
+	derived := v1alpha1.ServiceOfImport("web")
+	broken := errors.New("broken")
+	for argument, c := range map[string]struct {
+		there    []string
+		fails    error
+		asked    []string
+		imported string
+	}{
+		"web":                {there: []string{"web", derived}, asked: []string{"web"}},
+		"svc/web":            {there: []string{"web"}, asked: []string{"web"}},
+		"a.web":              {asked: []string{"a.web"}},
+		"b.web":              {there: []string{derived}, asked: []string{"b.web"}},
+		"more/web":           {asked: []string{"more/web", v1alpha1.ServiceOfImport("more/web")}, imported: "more/web"},
+		"serviceimports/web": {there: []string{"web", derived}, asked: []string{derived}, imported: "web"},
+		"svcim/web":          {asked: []string{derived}, imported: "web"},
+		"services/web":       {there: []string{derived}, asked: []string{"web", derived}, imported: "web"},
+		"svc/db":             {fails: broken, asked: []string{"db"}},
+	} {
+		name, isImport := tracedName(argument)
+		var asked []string
+		r, imported, err := reviewTraced(TraceOptions{Service: name, Import: isImport, From: "paris", Pod: "front"}, "store",
+			func(r *v1alpha1.ServiceReview) error {
+				asked = append(asked, strings.TrimPrefix(r.Spec.Host+"."+r.Spec.Service, "."))
+				if c.fails == nil && !slices.Contains(c.there, r.Spec.Service) {
+					return apierrors.NewNotFound(schema.GroupResource{Resource: "services"}, r.Spec.Service)
+				}
+				return c.fails
+			})
+		found := c.fails == nil && slices.Contains(c.there, r.Spec.Service)
+		if !slices.Equal(asked, c.asked) || imported != c.imported || (err == nil) != found ||
+			r.Spec.Namespace != "store" || r.Spec.From != "paris" || r.Spec.Pod != "store/front" {
+			t.Errorf("%s: asked %q, imported %q, %v: %+v", argument, asked, imported, err, r.Spec)
+		}
+	}
+	var out strings.Builder
+	if err := printTrace(&out, &v1alpha1.ServiceReview{
+		Spec:   v1alpha1.ServiceReviewSpec{Namespace: "store", Service: derived, From: "paris"},
+		Status: v1alpha1.ServiceReviewStatus{Reason: "NoReadyPod", Message: "none"}}, "web"); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"Import    store/web\n", "Service   store/" + derived,
+		"the team of the space that exports"} {
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%q is not in\n%s", want, out.String())
 		}
 	}
 }

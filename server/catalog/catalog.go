@@ -16,6 +16,7 @@ type Catalog struct {
 
 	Spaces    map[string]*Space
 	Imports   Imports
+	Affine    Affinities
 	KindNames map[[2]string]*Kind // by group and Kind
 	Targets   map[string]*Target
 	Locations map[string]*Location
@@ -79,6 +80,7 @@ func New() *Catalog {
 	return &Catalog{
 		Spaces:       map[string]*Space{},
 		Imports:      Imports{},
+		Affine:       Affinities{},
 		KindNames:    map[[2]string]*Kind{},
 		Targets:      map[string]*Target{},
 		Locations:    map[string]*Location{},

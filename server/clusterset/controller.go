@@ -196,7 +196,8 @@ func (c *Controller) takeLocked(w store.Write) {
 			}
 			e.seen = seen
 		}
-		if of := fields.String(meta, "labels", v1alpha1.LabelImported); of != "" && derived(of) == w.Key.Name {
+		of := fields.String(meta, "labels", v1alpha1.LabelImported)
+		if of != "" && v1alpha1.ServiceOfImport(of) == w.Key.Name {
 			c.holdsLocked(name{w.Key.Namespace, of}, w.Key, isMade(w.Object))
 		} else if of, is := c.served[n]; is && w.Object == nil {
 			c.holdsLocked(of, w.Key, false)

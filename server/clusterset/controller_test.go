@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/spaceapi/spaceapitest"
 	"skerry.dev/skerry/store"
@@ -87,7 +88,7 @@ func (c *world) imports() map[string]string {
 	out := map[string]string{}
 	for _, space := range []string{"shop", "desk", "late", "other"} {
 		if is := c.Object(importKey(space)); is != nil {
-			serves := c.Object(serviceKey(space, derived("web")))
+			serves := c.Object(serviceKey(space, v1alpha1.ServiceOfImport("web")))
 			out[space] = fmt.Sprint(numbers(is), numbers(serves))
 		}
 	}
@@ -104,7 +105,7 @@ func numbers(o map[string]any) (out []int64) {
 
 // leads are the spaces that the import of one leads to.
 func (c *world) leads(space string) (out []string) {
-	_, all, _ := c.c.Imports(serviceKey(space, derived("web")))
+	_, all, _ := c.c.Imports(serviceKey(space, v1alpha1.ServiceOfImport("web")))
 	for _, o := range all {
 		out = append(out, o.Key.Space+" "+o.UID)
 	}
@@ -124,7 +125,7 @@ func (c *world) collect() {
 	keys := slices.Collect(maps.Keys(c.Objects))
 	c.Mu.Unlock()
 	for _, k := range keys {
-		if k.Name == derived("web") && c.Object(importKey(k.Space)) == nil {
+		if k.Name == v1alpha1.ServiceOfImport("web") && c.Object(importKey(k.Space)) == nil {
 			c.Put(k, nil)
 		}
 	}
@@ -160,8 +161,8 @@ func TestSpacesOfASetImportWhatOneExports(t *testing.T) {
 		c.expect("imports", c.imports(), map[string]string{"shop": "[80] [80]", "desk": "[80] [80]"})
 		c.expect("leads", c.leads("desk"), []string{"shop of-shop"})
 		c.expect("leads from outside", c.leads("other"), []string(nil))
-		c.expect("members", fields.String(c.Object(serviceKey("desk", derived("web"))), "metadata", "annotations",
-			"skerry.dev/members"), "desk,shop")
+		serves := c.Object(serviceKey("desk", v1alpha1.ServiceOfImport("web")))
+		c.expect("members", fields.String(serves, "metadata", "annotations", "skerry.dev/members"), "desk,shop")
 
 		c.service("shop", "{name: a, port: 80}, {name: b, port: 81}")
 		c.space("late", "prod")
@@ -217,7 +218,7 @@ func TestImportsStayAsTheyAre(t *testing.T) {
 		settle()
 		c.expect("it has gone", c.imports(), map[string]string{"shop": "[80] [80]", "desk": "[80] [80]"})
 
-		for _, k := range []store.Key{importKey("desk"), serviceKey("desk", derived("web"))} {
+		for _, k := range []store.Key{importKey("desk"), serviceKey("desk", v1alpha1.ServiceOfImport("web"))} {
 			o := c.Object(k)
 			fields.Map(o, "spec")["ports"] = []any{map[string]any{"port": 99}}
 			c.Put(k, o)
@@ -235,6 +236,76 @@ func TestImportsStayAsTheyAre(t *testing.T) {
 		settle()
 		c.expect("writes of another leader", len(c.Writes), 0)
 		c.expect("leads", c.leads("desk"), []string{"shop of-shop"})
+	})
+}
+
+// What an export says of labels and annotations its imports have, as long as it does. Those of others stay.
+func TestImportsHaveTheWordsOfTheirExport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newWorld(t)
+		c.space("shop", "prod")
+		c.space("desk", "prod")
+		c.namespace("shop")
+		c.namespace("desk")
+		c.service("shop", "{port: 80}")
+		says := func(labels, annotations map[string]any) {
+			c.Put(exportKey("shop", "web"), map[string]any{"metadata": map[string]any{"name": "web", "namespace": "app",
+				"creationTimestamp": "2026-01-01T00:00:00Z"}, "spec": map[string]any{"exportedLabels": labels,
+				"exportedAnnotations": annotations}})
+			settle()
+		}
+		has := func(what string, want map[string]any) {
+			t.Helper()
+			got := map[string]any{}
+			for _, field := range []string{"labels", "annotations"} {
+				for key, value := range fields.Map(c.Object(importKey("desk")), "metadata", field) {
+					if key != managedBy && key != v1alpha1.AnnotationExported {
+						got[key] = value
+					}
+				}
+			}
+			c.expect(what, got, want)
+		}
+		c.run()
+		says(map[string]any{"team": "a", "tier": "b"}, map[string]any{"note": "x"})
+		has("made", map[string]any{"team": "a", "tier": "b", "note": "x"})
+		o := c.Object(importKey("desk"))
+		fields.Map(o, "metadata", "labels")["own"] = "1"
+		fields.Map(o, "metadata", "labels")["team"] = "other"
+		c.Put(importKey("desk"), o)
+		settle()
+		has("changed by others", map[string]any{"team": "a", "tier": "b", "note": "x", "own": "1"})
+		says(map[string]any{"team": "c"}, nil)
+		has("fewer", map[string]any{"team": "c", "own": "1"})
+		says(nil, nil)
+		has("none", map[string]any{"own": "1"})
+		left := fields.Map(c.Object(importKey("desk")), "metadata", "annotations")
+		c.expect("nothing is left of them", left, map[string]any{})
+	})
+}
+
+// Whether callers come back follows what is exported, in the import and in its Service.
+func TestAffinityIsImported(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newWorld(t)
+		c.space("shop", "prod")
+		c.namespace("shop")
+		c.export("shop", "2026-01-01T00:00:00Z")
+		c.run()
+		for _, affinity := range []any{"None", "ClientIP", "None"} {
+			o := service(t, "{selector: {app: web}, ports: [{port: 80}]}")
+			o["metadata"] = map[string]any{"name": "web", "namespace": "app", "uid": "u"}
+			o["spec"].(map[string]any)["sessionAffinity"] = affinity
+			c.Put(serviceKey("shop", "web"), o)
+			settle()
+			for _, k := range []store.Key{importKey("shop"), serviceKey("shop", v1alpha1.ServiceOfImport("web"))} {
+				spec := fields.Map(c.Object(k), "spec")
+				if _, configured := spec["sessionAffinityConfig"]; spec["sessionAffinity"] != affinity ||
+					configured != (affinity == "ClientIP") {
+					t.Errorf("%s: %s is %v", affinity, k, spec)
+				}
+			}
+		}
 	})
 }
 

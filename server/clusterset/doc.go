@@ -6,7 +6,8 @@
 //
 //  1. A space that joins a set gets the definitions of both kinds, and none of their objects goes to sites.
 //  2. A ServiceExport, or the Service of its name, is written. All offers of that name are judged together (judge): the
-//     oldest export says what the others contradict.
+//     oldest export says what the others contradict. It has the labels and annotations of the import, and says whether
+//     callers come back to the same Pod.
 //  3. In each space of the set that has the Namespace a ServiceImport is kept, and a Service that serves it. That
 //     selects no Pods, so it is nowhere. It reaches its space, so its name leads to the center from wherever the space
 //     runs Pods (package services).

@@ -2,14 +2,15 @@ package clusterset
 
 import (
 	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/placement"
 )
 
 // name is that of what is exported and imported. It is the same in each space.
@@ -26,6 +27,9 @@ type offer struct {
 	service map[string]any
 	// over says that the space has mostExports older ones.
 	over bool
+	// words are what the import is to have of the export, unsaid the keys that it cannot have.
+	words  words
+	unsaid []string
 	// reach is what the Namespace says of where its Services answer, else the Space; empty says nothing.
 	reach string
 }
@@ -40,6 +44,9 @@ type port struct {
 // imported is what all offers of a name come to.
 type imported struct {
 	ports []port
+	words words
+	// affinity is for how long after a call callers come back to the Pod that has answered, 0 where they need not.
+	affinity time.Duration
 	// by are the offers, the oldest first.
 	by []offer
 	// members are all spaces of the set, by name.
@@ -48,18 +55,34 @@ type imported struct {
 
 // verdict is what came of one offer: the reason and message of conditions, empty where they are as they should be.
 type verdict struct {
-	invalid, why       string
-	conflict, contrary string
-	leftOut            string // ports that are not exported, for people
+	invalid, why string
+	conflicts    []conflict
+	leftOut      string   // ports that are not exported, for people
+	unsaid       []string // keys of labels and annotations that are not
+}
+
+// conflict is what an offer contradicts an older one in.
+type conflict struct{ reason, contrary string }
+
+// contradicts adds a conflict, the first of its reason.
+func (v *verdict) contradicts(reason, contrary string) {
+	if !slices.ContainsFunc(v.conflicts, func(c conflict) bool { return c.reason == reason }) {
+		v.conflicts = append(v.conflicts, conflict{reason, contrary})
+	}
 }
 
 // Reasons of conditions of a ServiceExport.
 const (
-	reasonNoService    = "NoService"
-	reasonType         = "InvalidServiceType"
-	reasonReachTarget  = "ReachTarget"
-	reasonTooMany      = "TooManyExports"
-	reasonPortConflict = "PortConflict"
+	reasonNoService   = "NoService"
+	reasonType        = "InvalidServiceType"
+	reasonReachTarget = "ReachTarget"
+	reasonTooMany     = "TooManyExports"
+
+	reasonPortConflict        = "PortConflict"
+	reasonLabelsConflict      = "LabelsConflict"
+	reasonAnnotationsConflict = "AnnotationsConflict"
+	reasonAffinityConflict    = "SessionAffinityConflict"
+	reasonTimeoutConflict     = "SessionAffinityConfigConflict"
 )
 
 // mostExports is how many Services a space exports. Each is an import in all spaces of its set.
@@ -76,13 +99,7 @@ func judge(all []offer) (*imported, map[string]verdict) {
 		var v verdict
 		if v.invalid, v.why = o.invalid(); v.invalid == "" {
 			is.by = append(is.by, o)
-			var ports []port
-			ports, v.leftOut = o.ports()
-			for _, p := range ports {
-				if why := is.add(p); why != "" && v.conflict == "" {
-					v.conflict, v.contrary = reasonPortConflict, why
-				}
-			}
+			is.join(&o, &v)
 		}
 		verdicts[o.space] = v
 	}
@@ -95,6 +112,41 @@ func judge(all []offer) (*imported, map[string]verdict) {
 		}
 	}
 	return is, verdicts
+}
+
+// join adds what the newest of the offers is to what the older ones come to.
+func (is *imported) join(o *offer, v *verdict) {
+	var ports []port
+	ports, v.leftOut = o.ports()
+	for _, p := range ports {
+		if why := is.add(p); why != "" {
+			v.contradicts(reasonPortConflict, why)
+		}
+	}
+	v.unsaid = o.unsaid
+	affinity := placement.SessionAffinityOf(serviceOf(o.space, name{}), o.service)
+	if len(is.by) == 1 {
+		is.words, is.affinity = o.words, affinity
+		return
+	}
+	switch {
+	case affinity == is.affinity:
+	case affinity == 0:
+		v.contradicts(reasonAffinityConflict, "sessionAffinity is None here, and ClientIP in an older export, which counts: "+
+			"callers come back to the same site, and not to the same of its Pods")
+	case is.affinity == 0:
+		v.contradicts(reasonAffinityConflict, "sessionAffinity is ClientIP here, and None in an older export, which counts")
+	default:
+		v.contradicts(reasonTimeoutConflict, fmt.Sprintf("callers come back for %d s here (sessionAffinityConfig), and for "+
+			"%d s in an older export, which counts", int(affinity.Seconds()), int(is.affinity.Seconds())))
+	}
+	const others = " are others than those of an older export, which count"
+	if !maps.Equal(is.words.Labels, o.words.Labels) {
+		v.contradicts(reasonLabelsConflict, "its exportedLabels"+others)
+	}
+	if !maps.Equal(is.words.Annotations, o.words.Annotations) {
+		v.contradicts(reasonAnnotationsConflict, "its exportedAnnotations"+others)
+	}
 }
 
 // add adds a port to those of older exports. It says what of these it contradicts, and is left out then.
@@ -171,10 +223,4 @@ func (is *imported) spaces() (out []string) {
 	}
 	slices.Sort(out)
 	return out
-}
-
-// derived is the name of the Service that serves an import.
-func derived(service string) string {
-	sum := sha256.Sum256([]byte(service))
-	return "derived-" + hex.EncodeToString(sum[:5])
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"sigs.k8s.io/yaml"
+
+	"skerry.dev/skerry/server/fields"
 )
 
 // service is a Service with a spec.
@@ -83,7 +85,7 @@ func TestTheOldestExportCounts(t *testing.T) {
 			by = append(by, o.space)
 		}
 		for _, space := range []string{"a", "b"} {
-			if v := verdicts[space]; v.conflict != "" {
+			if v := verdicts[space]; len(v.conflicts) > 0 {
 				conflicts = append(conflicts, space)
 			}
 		}
@@ -101,5 +103,92 @@ func TestPortsThatDoNotGoBetweenSitesAreTold(t *testing.T) {
 	if valid[0].message != "the Service can be exported; its ports 53/UDP are not: between sites there is TCP alone" ||
 		valid[1].message != "imported by the spaces a, b" {
 		t.Errorf("conditions: %+v", valid)
+	}
+}
+
+// The labels and annotations of an import are those of the oldest export, and of no other one.
+func TestTheOldestExportHasTheWords(t *testing.T) {
+	says := func(space, since, spec string) offer {
+		var o map[string]any
+		if err := yaml.Unmarshal([]byte(spec), &o); err != nil {
+			t.Fatal(err)
+		}
+		is := offer{space: space, since: since, service: service(t, web)}
+		is.words, is.unsaid = exportedBy(o)
+		return is
+	}
+	is, verdicts := judge([]offer{
+		says("c", "3", "{exportedLabels: {team: a}, exportedAnnotations: {note: other}}"),
+		says("a", "1", "{exportedLabels: {team: a, app.kubernetes.io/managed-by: me, skerry.dev/target: x, "+
+			"a.skerry.dev/b: c, bad value: x, tier: 'b c', multicluster.kubernetes.io/service-name: x}, "+
+			"exportedAnnotations: {Note: one, skerry.dev/reach: Space}}"),
+		says("b", "2", "{}"),
+		says("d", "4", "{exportedLabels: {team: a}, exportedAnnotations: {Note: one}}")})
+	want := words{map[string]string{"team": "a"}, map[string]string{"Note": "one"}}
+	if !reflect.DeepEqual(is.words, want) {
+		t.Errorf("words: %v", is.words)
+	}
+	for space, want := range map[string]string{
+		"a": "True Valid, False NoConflicts",
+		"b": "True Valid, True LabelsConflict,AnnotationsConflict",
+		"c": "True Valid, True AnnotationsConflict",
+		"d": "True Valid, False NoConflicts",
+	} {
+		all := conditions(nil, verdicts[space].conditions(nil)...)
+		var got []string
+		for _, i := range []int{0, 2} {
+			c := all[i].(map[string]any)
+			got = append(got, fmt.Sprint(c["status"], " ", c["reason"]))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: %q, not %q", space, got, want)
+		}
+	}
+	for _, key := range []string{"managed-by", "skerry.dev/target", "a.skerry.dev/b", "bad value", "tier",
+		"skerry.dev/reach", "multicluster.kubernetes.io/service-name"} {
+		if valid := verdicts["a"].conditions(nil)[0]; !strings.Contains(valid.message, key) {
+			t.Errorf("nobody is told of %s: %s", key, valid.message)
+		}
+	}
+	long := says("a", "1", "{exportedAnnotations: {a: x, b: "+strings.Repeat("x", mostWords)+"}}")
+	if len(long.words.Annotations) != 1 || len(long.unsaid) != 1 {
+		t.Errorf("%d bytes are taken", mostWords)
+	}
+}
+
+// The session affinity of an import is that of the oldest export.
+func TestTheOldestExportSaysWhetherCallersComeBack(t *testing.T) {
+	at := func(space, since, affinity string) offer {
+		return offer{space: space, since: since, service: service(t, "{selector: {a: b}, ports: [{port: 80}]"+affinity+"}")}
+	}
+	named := name{"app", "web"}
+	const client = ", sessionAffinity: ClientIP"
+	const minute = client + ", sessionAffinityConfig: {clientIP: {timeoutSeconds: 60}}"
+	for name, c := range map[string]struct {
+		all      []offer
+		spec     string
+		conflict string
+	}{
+		"none":       {[]offer{at("a", "1", ""), at("b", "2", ", sessionAffinity: None")}, "None <nil>", "NoConflicts"},
+		"the usual":  {[]offer{at("a", "1", client), at("b", "2", client)}, "ClientIP 10800", "NoConflicts"},
+		"a minute":   {[]offer{at("a", "1", minute), at("b", "2", minute)}, "ClientIP 60", "NoConflicts"},
+		"not here":   {[]offer{at("a", "1", minute), at("b", "2", "")}, "ClientIP 60", "SessionAffinityConflict"},
+		"here alone": {[]offer{at("a", "1", ""), at("b", "2", client)}, "None <nil>", "SessionAffinityConflict"},
+		"for longer": {[]offer{at("a", "1", minute), at("b", "2", client)}, "ClientIP 60", "SessionAffinityConfigConflict"},
+		"for shorter": {[]offer{at("b", "2", minute), at("a", "1", client)}, "ClientIP 10800",
+			"SessionAffinityConfigConflict"},
+	} {
+		is, verdicts := judge(c.all)
+		for kind, spec := range map[string]map[string]any{"import": is.spec(),
+			"Service": fields.Map(is.service(named, "u"), "spec")} {
+			config := fields.Map(spec, "sessionAffinityConfig", "clientIP")
+			got := fmt.Sprint(spec["sessionAffinity"], " ", config["timeoutSeconds"])
+			if got != c.spec {
+				t.Errorf("%s: %s of the %s, not %s", name, got, kind, c.spec)
+			}
+		}
+		if got := verdicts["b"].conditions(nil)[2].reason; got != c.conflict {
+			t.Errorf("%s: %s, not %s", name, got, c.conflict)
+		}
 	}
 }

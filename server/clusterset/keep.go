@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 
@@ -48,8 +49,8 @@ func (c *Controller) keepImport(ctx context.Context, space string, n name, is *i
 	}
 	if have == nil {
 		have, err = c.cfg.API.Create(ctx, k, apiVersion, is.object(n))
-	} else if want := is.spec(); !sameOf(fields.Map(have, "spec"), want) {
-		have, err = c.patch(ctx, k, apiVersion, "", map[string]any{"spec": want})
+	} else if want := map[string]any{"spec": patchOf(is.spec()), "metadata": is.words.patch(have)}; !sameOf(have, want) {
+		have, err = c.patch(ctx, k, apiVersion, "", want)
 	}
 	if err != nil {
 		return false, fmt.Errorf("keep %s: %w", k, err)
@@ -61,7 +62,7 @@ func (c *Controller) keepImport(ctx context.Context, space string, n name, is *i
 		kind: "Ready", is: true, reason: "Ready",
 		message: "it leads to the Services of the spaces that export it, from wherever this space runs Pods; " +
 			n.service + "." + n.namespace + ".svc.clusterset.local is its name where the site's DNS serves that zone, " +
-			derived(n.service) + " its Service"})}
+			v1alpha1.ServiceOfImport(n.service) + " its Service"})}
 	if !sameOf(fields.Map(have, "status"), status) {
 		if _, err := c.patch(ctx, k, apiVersion, "status", map[string]any{"status": status}); err != nil {
 			return false, fmt.Errorf("write status of %s: %w", k, err)
@@ -87,7 +88,7 @@ var errTaken = errors.New("a Service of that name is the space's own")
 
 // keepService makes the Service that serves an import, and goes with it, as it is to be.
 func (c *Controller) keepService(ctx context.Context, space string, n name, is *imported, owner string) error {
-	k := store.Key{Space: space, Resource: "services", Namespace: n.namespace, Name: derived(n.service)}
+	k := store.Key{Space: space, Resource: "services", Namespace: n.namespace, Name: v1alpha1.ServiceOfImport(n.service)}
 	have, err := c.live(ctx, k, "v1")
 	if err != nil {
 		return err
@@ -99,7 +100,8 @@ func (c *Controller) keepService(ctx context.Context, space string, n name, is *
 	case !isMade(have):
 		err = errTaken
 	case !sameService(have, want):
-		_, err = c.patch(ctx, k, "v1", "", map[string]any{"spec": want["spec"], "metadata": want["metadata"]})
+		_, err = c.patch(ctx, k, "v1", "", map[string]any{"spec": patchOf(fields.Map(want, "spec")),
+			"metadata": want["metadata"]})
 	}
 	if err != nil {
 		return fmt.Errorf("keep %s: %w", k, err)
@@ -122,9 +124,9 @@ func (c *Controller) patch(
 
 // object is a ServiceImport.
 func (is *imported) object(n name) map[string]any {
-	return map[string]any{"apiVersion": apiVersion, "kind": "ServiceImport", "spec": is.spec(),
-		"metadata": map[string]any{"name": n.service, "namespace": n.namespace,
-			"labels": map[string]any{managedBy: center}}}
+	meta := is.words.patch(nil)
+	meta["name"], meta["namespace"] = n.service, n.namespace
+	return map[string]any{"apiVersion": apiVersion, "kind": "ServiceImport", "spec": is.spec(), "metadata": meta}
 }
 
 func (is *imported) spec() map[string]any {
@@ -132,7 +134,26 @@ func (is *imported) spec() map[string]any {
 	for _, p := range is.ports {
 		ports = append(ports, p.object())
 	}
-	return map[string]any{"type": "ClusterSetIP", "ports": ports}
+	return is.keepCallers(map[string]any{"type": "ClusterSetIP", "ports": ports})
+}
+
+// keepCallers adds the session affinity to the spec of an import, or of the Service that serves it.
+func (is *imported) keepCallers(spec map[string]any) map[string]any {
+	if spec["sessionAffinity"] = "None"; is.affinity != 0 {
+		spec["sessionAffinity"] = "ClientIP"
+		spec["sessionAffinityConfig"] = map[string]any{"clientIP": map[string]any{
+			"timeoutSeconds": int64(is.affinity.Seconds())}}
+	}
+	return spec
+}
+
+// patchOf is the patch that makes a spec as it is to be.
+func patchOf(spec map[string]any) map[string]any {
+	out := maps.Clone(spec)
+	if out["sessionAffinityConfig"] == nil {
+		out["sessionAffinityConfig"] = nil // which takes it off
+	}
+	return out
 }
 
 func (p port) object() map[string]any {
@@ -163,14 +184,15 @@ func (is *imported) service(n name, owner string) map[string]any {
 		ports = append(ports, o)
 	}
 	return map[string]any{"apiVersion": "v1", "kind": "Service",
-		"metadata": map[string]any{"name": derived(n.service), "namespace": n.namespace,
+		"metadata": map[string]any{"name": v1alpha1.ServiceOfImport(n.service), "namespace": n.namespace,
 			"labels": map[string]any{managedBy: center, v1alpha1.LabelImported: n.service,
 				v1alpha1.LabelTarget: v1alpha1.TargetNone},
 			"annotations": map[string]any{v1alpha1.AnnotationReach: string(v1alpha1.ReachSpace),
 				v1alpha1.AnnotationMembers: strings.Join(is.members, ",")},
 			"ownerReferences": []any{map[string]any{"apiVersion": apiVersion, "kind": "ServiceImport", "name": n.service,
 				"uid": owner}}},
-		"spec": map[string]any{"type": "ClusterIP", "ports": ports, "selector": map[string]any{servesNothing: n.service}}}
+		"spec": is.keepCallers(map[string]any{"type": "ClusterIP", "ports": ports,
+			"selector": map[string]any{servesNothing: n.service}})}
 }
 
 // sameService reports whether a Service says what one is to say.
@@ -183,7 +205,7 @@ func sameService(have, want map[string]any) bool {
 			}
 		}
 	}
-	return sameOf(fields.Map(have, "spec"), fields.Map(want, "spec")) &&
+	return sameOf(fields.Map(have, "spec"), patchOf(fields.Map(want, "spec"))) &&
 		sameOf(map[string]any{"owners": have["metadata"].(map[string]any)["ownerReferences"]},
 			map[string]any{"owners": want["metadata"].(map[string]any)["ownerReferences"]})
 }

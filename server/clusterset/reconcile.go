@@ -79,6 +79,11 @@ func (c *Controller) offer(ctx context.Context, space string, m member, n name, 
 	if fields.String(service, "metadata", "deletionTimestamp") == "" {
 		o.service = service
 	}
+	export, err := c.live(ctx, exportOf(space, n), apiVersion)
+	if err != nil {
+		return o, err
+	}
+	o.words, o.unsaid = exportedBy(fields.Map(export, "spec"))
 	namespace, err := c.live(ctx, store.Key{Space: space, Resource: "namespaces", Name: n.namespace}, "v1")
 	if word := fields.String(namespace, "metadata", "annotations", v1alpha1.AnnotationReach); word != "" {
 		o.reach = word
@@ -89,6 +94,12 @@ func (c *Controller) offer(ctx context.Context, space string, m member, n name, 
 // serviceOf is what an export of a space exports.
 func serviceOf(space string, n name) store.Key {
 	return store.Key{Space: space, Resource: "services", Namespace: n.namespace, Name: n.service}
+}
+
+// exportOf is the ServiceExport of a name in a space.
+func exportOf(space string, n name) store.Key {
+	return store.Key{Space: space, Group: v1alpha1.FleetGroup, Resource: v1alpha1.ServiceExports, Namespace: n.namespace,
+		Name: n.service}
 }
 
 // live reads an object, nil where there is none.
@@ -114,7 +125,7 @@ func (c *Controller) leadTo(n name, imports map[string]*imported) {
 		}
 		c.leads[lead{set, n}] = all
 	}
-	at := name{n.namespace, derived(n.service)}
+	at := name{n.namespace, v1alpha1.ServiceOfImport(n.service)}
 	if c.served[at] = n; len(imports) == 0 && len(c.holders[n]) == 0 {
 		delete(c.served, at)
 	}

@@ -8,9 +8,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
-	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
-	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/store/clip"
 )
 
@@ -19,8 +17,7 @@ const mostNamed = 1 << 10
 
 // say writes what came of an export into its status. Reached are the spaces that import it.
 func (c *Controller) say(ctx context.Context, space string, n name, v verdict, reached []string) error {
-	k := store.Key{Space: space, Group: v1alpha1.FleetGroup, Resource: v1alpha1.ServiceExports, Namespace: n.namespace,
-		Name: n.service}
+	k := exportOf(space, n)
 	have, err := c.live(ctx, k, apiVersion)
 	if err != nil || have == nil {
 		return err
@@ -42,6 +39,10 @@ func (v verdict) conditions(reached []string) []condition {
 	if v.leftOut != "" {
 		valid.message += "; its ports " + v.leftOut + " are not: between sites there is TCP alone"
 	}
+	if len(v.unsaid) > 0 {
+		valid.message += "; exportedLabels or exportedAnnotations " + clip.Dotted(strings.Join(v.unsaid, ", "), mostNamed) +
+			" are not: their keys or values are not valid, are too long, or mean something to Skerry"
+	}
 	slices.Sort(reached)
 	ready := condition{"Ready", true, "Exported", "imported by the spaces " +
 		clip.Dotted(strings.Join(reached, ", "), mostNamed)}
@@ -53,8 +54,12 @@ func (v verdict) conditions(reached []string) []condition {
 		ready = condition{"Ready", false, "Pending", "no space of the set has imported it yet"}
 	}
 	conflict := condition{"Conflict", false, "NoConflicts", "no other space of the set exports it otherwise"}
-	if v.conflict != "" {
-		conflict = condition{"Conflict", true, v.conflict, v.contrary}
+	if len(v.conflicts) > 0 {
+		var reasons, contrary []string
+		for _, c := range v.conflicts {
+			reasons, contrary = append(reasons, c.reason), append(contrary, c.contrary)
+		}
+		conflict = condition{"Conflict", true, strings.Join(reasons, ","), strings.Join(contrary, "; ")}
 	}
 	return []condition{valid, ready, conflict}
 }

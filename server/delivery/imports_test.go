@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/catalog"
@@ -98,6 +99,36 @@ func TestMembersOfAnImportAreToldByTheirUIDs(t *testing.T) {
 		c.eventually("by the UIDs of this center", says("desk=d-2,shop="))
 		if strings.Contains(c.bodyOf("a", k), "theirs") {
 			t.Error(c.bodyOf("a", k))
+		}
+	})
+}
+
+// A Service says for how long its callers come back, while it is there.
+func TestForHowLongCallersComeBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		c.namespace("app", m{v1alpha1.LabelTarget: "a"})
+		k := store.Key{Space: "shop", Resource: "services", Namespace: "app", Name: "web"}
+		is := func(want time.Duration) func() bool {
+			return func() bool { return AffinityOf(c.d)(k) == want }
+		}
+		for affinity, want := range map[string]time.Duration{"ClientIP": 3 * time.Hour, "None": 0} {
+			of := meta("web")
+			of["namespace"] = "app"
+			c.put(k, obj("v1", "Service", of, "spec", m{"selector": m{"app": "web"}, "sessionAffinity": affinity,
+				"ports": []any{m{"port": 80}}}))
+			c.eventually(affinity, is(want))
+		}
+		of := meta("web")
+		of["namespace"] = "app"
+		c.put(k, obj("v1", "Service", of, "spec", m{"selector": m{"app": "web"}, "sessionAffinity": "ClientIP"}))
+		c.eventually("again", is(3*time.Hour))
+		c.restart()
+		c.eventually("after a restart", is(3*time.Hour))
+		c.put(k, nil)
+		c.eventually("it is gone", is(0))
+		if n := len(c.d.catalog.Affine); n != 0 {
+			t.Errorf("%d Services are remembered that have gone", n)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -81,6 +82,15 @@ func CallableOf(d *Delivery) func(k store.Key, target string) (uid string, err e
 				cmp.Or(placement.Some(offered), "none")))
 		}
 		return o.UID, nil
+	}
+}
+
+// AffinityOf returns what says for how long after a call the callers of a Service come back to what has answered them.
+func AffinityOf(d *Delivery) func(k store.Key) time.Duration {
+	return func(k store.Key) time.Duration {
+		d.catalog.RLock()
+		defer d.catalog.RUnlock()
+		return d.catalog.Affine[d.catalog.Find(k)]
 	}
 }
 

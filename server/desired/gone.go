@@ -22,6 +22,7 @@ func (s *step) remove(o *catalog.Object) {
 	o.Present, o.Hash = false, store.Hash{}
 	indexRights(o)
 	reach(s, o, false)
+	d.catalog.Affine.Read(o, 0)
 	s.orphans(o)
 	s.stay(o, false)
 	d.saysOfConditions(o, "")

@@ -196,6 +196,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	o.Reach = r.reach
 	reach(s, o, o.Reaching())
 	importing(s, o, r.members)
+	d.catalog.Affine.Read(o, r.affinity)
 	catalog.ReadDoors(d.catalog, o, r.openUntil)
 	catalog.CloseNext(d.catalog, o)
 	o.ReadOnce(w.Key, w.Object)

@@ -3,6 +3,7 @@ package desired
 import (
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -51,6 +52,7 @@ type reading struct {
 	oneJob     bool
 	openUntil  string
 	members    []string
+	affinity   time.Duration
 }
 
 // securityNeed is what the Pods of an object need, which is known of one whose spec is as it was.
@@ -91,6 +93,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		openUntil:  fields.Clone(meta, "annotations", v1alpha1.AnnotationOpenUntil),
 		reach:      placement.ReachOf(k, obj),
 		members:    catalog.Members(fields.Clone(meta, "annotations", v1alpha1.AnnotationMembers)),
+		affinity:   placement.SessionAffinityOf(k, obj),
 	}
 	r.hosts = placement.HostsOf(k, obj, r.replicas)
 	if k.Class() == store.ClassCRD {

@@ -2,7 +2,6 @@ package services
 
 import (
 	"context"
-	"math/rand/v2"
 	"net/http"
 	"slices"
 	"time"
@@ -44,20 +43,11 @@ func (s *Services) answersFor(
 		}
 		is := answering{o.Key, call, at, o.Key.Space != k.Space}
 		if is.call.Service, is.call.UID = o.Key.Name, o.UID; is.foreign {
-			is.call.Caller = addressOf(call.Caller)
+			is.call.Caller = exchange.AddressOf(call.Caller)
 		}
 		all = append(all, is)
 	}
 	return named, all
-}
-
-// addressOf is what another space is told of a caller.
-func addressOf(text string) string {
-	c, err := exchange.ReadCaller(text)
-	if err != nil {
-		return "" // nobody knows who calls
-	}
-	return exchange.Caller{Address: c.Address}.Encode()
 }
 
 // moving reports whether any of the Services that may answer is on its way to another target.
@@ -71,9 +61,19 @@ type place struct {
 	target string
 }
 
+// here are those that may answer at a target.
+func here(target string, all []answering) (out []upward.Here) {
+	for _, a := range all {
+		if slices.Contains(a.targets, target) {
+			out = append(out, upward.Here{Space: a.k.Space, Namespace: a.k.Namespace, Service: a.k.Name, UID: a.call.UID})
+		}
+	}
+	return out
+}
+
 // places are all that may answer: the target that asks, if it is one of them, then the nearest ones (order). How far a
-// target is may change meanwhile.
-func (s *Services) places(asks string, all []answering) []place {
+// target is may change meanwhile. A caller that is kept to one comes back to it.
+func (s *Services) places(asks string, all []answering, is keeping) []place {
 	var places []place
 	away := map[string]time.Duration{asks: 0}
 	for _, a := range all {
@@ -85,7 +85,9 @@ func (s *Services) places(asks string, all []answering) []place {
 		}
 	}
 	far := func(p place) (time.Duration, bool) { d, known := away[p.target]; return d, known }
-	order(places, far, func(p place) int { return s.ready.of(p.k, p.target) }, rand.IntN)
+	is.steady(places)
+	order(places, far, func(p place) int { return s.ready.of(p.k, p.target) }, is.pick)
+	s.back(is, places)
 	return places
 }
 

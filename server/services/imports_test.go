@@ -10,6 +10,7 @@ import (
 
 	"skerry.dev/skerry/store"
 	"skerry.dev/skerry/tunnel/exchange"
+	"skerry.dev/skerry/tunnel/upward"
 )
 
 func offered(space string) store.Key {
@@ -121,5 +122,44 @@ func TestASpaceKeepsItsPlacesToItself(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A site that asks for itself hears what answers there, so that it needs not ask again. One below a relay does not, nor
+// one whose callers are to come back to where they were.
+func TestASiteHearsOfWhatIsThere(t *testing.T) {
+	at := map[store.Key][]string{offered("base"): {"oslo", "paris"}, offered("more"): {"oslo"}, offered("shop"): {"paris"}}
+	for name, c := range map[string]struct {
+		site   string
+		keeps  time.Duration
+		answer map[string]error
+		want   string
+	}{
+		"the site":         {site: "paris", want: "base/of-base shop/of-shop"},
+		"another answers":  {site: "paris", answer: map[string]error{"paris": errBusy}, want: "base/of-base shop/of-shop"},
+		"below a relay":    {site: "paris/lyon"},
+		"callers are kept": {site: "paris", keeps: time.Minute},
+	} {
+		w := &world{offered: at, keeps: c.keeps, answer: c.answer}
+		for _, space := range []string{"base", "more", "shop"} {
+			w.offers = append(w.offers, Offer{offered(space), "of-" + space})
+		}
+		is := call
+		is.Service, is.Caller = "derived", exchange.Caller{Address: netip.MustParseAddr("10.42.0.5")}.Encode()
+		resp, err := w.services().connect(t.Context(), "paris", c.site, "shop", is)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		var got []string
+		for _, h := range upward.ReadHere(resp.Header) {
+			got = append(got, h.Space+"/"+h.UID)
+			if h.Namespace != "app" || h.Service != "db" {
+				t.Errorf("%s: %+v", name, h)
+			}
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("%s: %q", name, got)
+		}
 	}
 }

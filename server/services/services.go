@@ -13,6 +13,7 @@
 //	 4. A relay whose own targets do not answer asks its parent last, in its own name.
 //	 5. Bytes pass until both sides have ended.
 //	    A connection may be traced (exchange.Trace): then each place says what it decided. Review has a site make one.
+//	    Callers of a Service with session affinity come back to the target that has answered them (affinity.go).
 //	 6. A Service that serves an import stands for others, of other spaces, too: these are asked (imports.go).
 //	 7. Where nothing answers because it is on its way to another target, the refusal says so (exchange.Moving): the
 //	    site that asks has its callers wait.
@@ -52,6 +53,9 @@ type Config struct {
 	Imports func(k store.Key) (service string, all []Offer, is bool)
 	// Moves reports whether what answers for a Service is on its way to another target.
 	Moves func(k store.Key) bool
+	// Affinity is for how long after a call the callers of a Service come back to what has answered them, 0 where they
+	// need not.
+	Affinity func(k store.Key) time.Duration
 	// Closed returns the targets, besides one, that have the Service of a key and whose admin lets nobody call it there.
 	Closed func(target string, k store.Key) []string
 	// Named returns the targets that have the Service of a key and UID, or its name, and whether it reaches its space.
@@ -80,6 +84,7 @@ type Services struct {
 	shares exchange.Shares // of what goes to the parent
 	moves  moves
 	ready  ready
+	kept   exchange.Affinity[session, keptTo]
 }
 
 // New returns Services.
@@ -108,6 +113,7 @@ func (s *Services) Serve(w http.ResponseWriter, r *http.Request, target, site, s
 		return
 	}
 	defer resp.Body.Close()
+	upward.LeadHere(w.Header(), upward.ReadHere(resp.Header))
 	if err := upward.AnswerServiceCall(w, r, resp.Body.(io.ReadWriteCloser)); err != nil {
 		s.Log.Debug("a connection to a Service ended", "site", site, "space", space,
 			"service", call.Namespace+"/"+call.Service, "at", resp.Header.Get(exchange.HeaderSite), "err", err)
@@ -146,7 +152,8 @@ func (s *Services) connect(
 	}
 	named, answers := s.answersFor(targets, k, call)
 	moving := s.moving(answers) // now: the move may be over when nobody has answered
-	places := s.places(target, answers)
+	keeping := s.keepingOf(k, site, call)
+	places := s.places(target, answers, keeping)
 	ways := s.ways(places)
 	up := target != "" && above != "" && s.up != nil
 	if up {
@@ -157,8 +164,14 @@ func (s *Services) connect(
 		})
 	}
 	defer told(func() exchange.Hop { return s.asks(target, k, places, up) })
-	resp, failed := first(ctx, ways)
+	resp, by, failed := first(ctx, ways)
 	if resp != nil {
+		if by < len(places) {
+			s.answered(keeping, places[by])
+		}
+		if target != "" && site == target && keeping.time == 0 { // it has asked for itself, and may choose
+			upward.LeadHere(resp.Header, here(target, answers))
+		}
 		return resp, nil
 	}
 	code, reason := http.StatusServiceUnavailable, "ServiceUnavailable"

@@ -40,6 +40,7 @@ type world struct {
 	offers  []Offer
 	offered map[store.Key][]string
 	moving  map[string]bool // by space
+	keeps   time.Duration
 }
 
 // named are paris and where it is.
@@ -101,7 +102,8 @@ func (w *world) services() *Services {
 		Callable: func(store.Key, string) (string, error) { return "u-1", nil },
 		Imports:  func(k store.Key) (string, []Offer, bool) { return "db", w.offers, k.Name == "derived" },
 		Moves:    func(k store.Key) bool { return w.moves || w.moving[k.Space] }, Parent: w.up, Log: slog.New(slog.DiscardHandler),
-		RTT: func(t string) (time.Duration, bool) { d, known := w.rtt[t]; return d, known }})
+		Affinity: func(store.Key) time.Duration { return w.keeps },
+		RTT:      func(t string) (time.Duration, bool) { d, known := w.rtt[t]; return d, known }})
 }
 
 var call = upward.ServiceCall{Namespace: "app", Service: "web", UID: "u-1", Port: 80}

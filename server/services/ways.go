@@ -37,8 +37,8 @@ var (
 
 // first tries one way after the other, and returns the answer of the first that connects, else why none did. A
 // refusal has the next one tried at once. A way that says nothing goes on beside the next one: it may be dead, or
-// far away.
-func first(ctx context.Context, ways []way) (resp *http.Response, failed []*exchange.Fault) {
+// far away. By is the index of the one that has connected.
+func first(ctx context.Context, ways []way) (resp *http.Response, by int, failed []*exchange.Fault) {
 	late, next := time.NewTimer(patience), time.NewTimer(turn)
 	defer late.Stop()
 	defer next.Stop()
@@ -62,7 +62,7 @@ func first(ctx context.Context, ways []way) (resp *http.Response, failed []*exch
 			if a.err == nil {
 				end(ends, a.way, errOther)
 				go drop(answers, open)
-				return a.resp, nil
+				return a.resp, a.way, nil
 			}
 			ends[a.way](a.err)
 			failed = append(failed, exchange.FaultOf(a.err))
@@ -71,13 +71,13 @@ func first(ctx context.Context, ways []way) (resp *http.Response, failed []*exch
 			begin()
 		case <-late.C:
 			end(ends, -1, errLate)
-			return nil, append(failed, drop(answers, open)...)
+			return nil, 0, append(failed, drop(answers, open)...)
 		case <-ctx.Done():
 			end(ends, -1, context.Cause(ctx))
-			return nil, append(failed, drop(answers, open)...)
+			return nil, 0, append(failed, drop(answers, open)...)
 		}
 	}
-	return nil, failed
+	return nil, 0, failed
 }
 
 // end ends all ways but one.

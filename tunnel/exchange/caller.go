@@ -49,6 +49,15 @@ func ReadCaller(text string) (c Caller, err error) {
 	return c, nil
 }
 
+// AddressOf is what another space is told of an encoded Caller: its address. It is empty where nobody knows who calls.
+func AddressOf(text string) string {
+	c, err := ReadCaller(text)
+	if err != nil {
+		return ""
+	}
+	return Caller{Address: c.Address}.Encode()
+}
+
 // named reports whether there is a Namespace, or nothing that one would have.
 func (c Caller) named() bool {
 	if c.Namespace == "" {

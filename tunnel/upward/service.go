@@ -43,9 +43,17 @@ var uidForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
 // refusal is an *exchange.Fault: nothing was sent then to whatever answers for the Service. Of a context that is
 // traced, the parent says what it and the places behind it decided.
 func Call(ctx context.Context, up http.RoundTripper, space, site string, c ServiceCall) (io.ReadWriteCloser, error) {
+	conn, _, err := CallHere(ctx, up, space, site, c)
+	return conn, err
+}
+
+// CallHere is Call, and says what else answers, at the site that calls, straight.
+func CallHere(ctx context.Context, up http.RoundTripper, space, site string, c ServiceCall) (
+	conn io.ReadWriteCloser, here []Here, err error,
+) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://parent/", nil)
 	if err != nil {
-		return nil, fmt.Errorf("make a call for a Service: %w", err)
+		return nil, nil, fmt.Errorf("make a call for a Service: %w", err)
 	}
 	req.Header = Request(exchange.Bytes(), space, site)
 	req.Header.Set(headerAsk, askService)
@@ -57,10 +65,14 @@ func Call(ctx context.Context, up http.RoundTripper, space, site string, c Servi
 	trace.Ask(req.Header)
 	resp, err := up.RoundTrip(req)
 	if err != nil {
-		return nil, unreachable("the parent", err)
+		return nil, nil, awayFault{unreachable("the parent", err)}
 	}
 	trace.Take("..", resp.Header)
-	return exchange.Connection(resp)
+	here = ReadHere(resp.Header)
+	if conn, err = exchange.Connection(resp); err != nil {
+		return nil, nil, err // a refusal leads nowhere
+	}
+	return conn, here, nil
 }
 
 // String is what names the Service on the wire.
@@ -111,7 +123,7 @@ func ReadServiceCall(r *http.Request) (c ServiceCall, err error) {
 }
 
 // AnswerServiceCall passes bytes between whoever calls and a connection, which it closes, until both have
-// ended or the request's context has. Of the headers of w it sends exchange.HeaderTrace.
+// ended or the request's context has. Of the headers of w it sends exchange.HeaderTrace and those of LeadHere.
 func AnswerServiceCall(w http.ResponseWriter, r *http.Request, conn io.ReadWriteCloser) error {
 	defer conn.Close()
 	caller, buffered, err := http.NewResponseController(w).Hijack()
@@ -122,8 +134,10 @@ func AnswerServiceCall(w http.ResponseWriter, r *http.Request, conn io.ReadWrite
 	var head bytes.Buffer
 	head.WriteString("HTTP/1.1 101 Switching Protocols\r\n")
 	answer := exchange.Bytes()
-	if trace := w.Header().Get(exchange.HeaderTrace); trace != "" {
-		answer.Set(exchange.HeaderTrace, trace)
+	for _, name := range []string{exchange.HeaderTrace, headerHere} {
+		if value := w.Header().Get(name); value != "" {
+			answer.Set(name, value)
+		}
 	}
 	_ = answer.Write(&head) // a buffer takes everything
 	head.WriteString("\r\n")

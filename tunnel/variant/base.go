@@ -94,13 +94,13 @@ func (f *was) restore(doc map[string]any, at pointer) bool {
 }
 
 // Covers reports whether what is there has a value, both of decoded JSON, and at most defaults beside it: fields of
-// maps. Its lists are as long.
+// maps. Its lists are as long. A field that is null is one that is absent.
 func Covers(have, value any) bool {
 	switch v := value.(type) {
 	case map[string]any:
 		h, ok := have.(map[string]any)
 		for name, e := range v {
-			if other, there := h[name]; !there || !Covers(other, e) {
+			if other, there := h[name]; !there && e != nil || !Covers(other, e) {
 				return false
 			}
 		}

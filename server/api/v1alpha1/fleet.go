@@ -1,5 +1,10 @@
 package v1alpha1
 
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
 // The kinds by which tools of SIG Multicluster see the sites of a space, and where things are.
 const (
 	// FleetGroup is their API group, and FleetVersion the version that is served.
@@ -18,3 +23,9 @@ const (
 	// LabelImported stands on what serves a ServiceImport: its name.
 	LabelImported = "multicluster.kubernetes.io/service-name"
 )
+
+// ServiceOfImport is the name of the Service that serves a ServiceImport.
+func ServiceOfImport(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return "derived-" + hex.EncodeToString(sum[:5])
+}

@@ -45,6 +45,10 @@ const (
 	// AnnotationMembers stands on a Service that serves a ServiceImport: the spaces of its set, separated by commas.
 	// Targets get each with its UID behind "=", and let the Pods of these call it.
 	AnnotationMembers = "skerry.dev/members"
+	// AnnotationExported stands on a ServiceImport: the keys of the labels and annotations that it has of a ServiceExport,
+	// as a JSON object of two lists.
+	AnnotationExported = "skerry.dev/exported"
+
 	// AnnotationEntered stands, with the value "true", on what targets are sent of a Service that reaches its space and
 	// that an Ingress or a route of the Gateway API sends callers to.
 	AnnotationEntered = "skerry.dev/entered"

@@ -1,0 +1,59 @@
+package exchange
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAffinityHoldsForItsTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a Affinity[string, int]
+		is := func(caller string, want int) {
+			t.Helper()
+			if got, known := a.Of(caller); got != want || known != (want != 0) {
+				t.Errorf("%s: %d, %v", caller, got, known)
+			}
+		}
+		is("a", 0)
+		a.Keep("a", 1, time.Minute)
+		a.Keep("b", 2, time.Hour)
+		time.Sleep(59 * time.Second)
+		is("a", 1)
+		a.Keep("a", 3, time.Minute) // each call begins the time anew
+		time.Sleep(59 * time.Second)
+		is("a", 3)
+		time.Sleep(time.Second)
+		is("a", 0)
+		is("b", 2)
+	})
+}
+
+// What is over goes first, and there are never more than so many.
+func TestAffinityIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a Affinity[int, int]
+		for i := range 3 * MostKept {
+			a.Keep(i, i, time.Hour)
+			if len(a.all) > MostKept {
+				t.Fatalf("%d callers", len(a.all))
+			}
+			if got, known := a.Of(i); !known || got != i {
+				t.Fatalf("the newest is forgotten: %d, %v", got, known)
+			}
+		}
+		time.Sleep(time.Hour)
+		for i := range MostKept {
+			a.Keep(-1-i, i, time.Hour)
+		}
+		if len(a.all) > MostKept {
+			t.Errorf("%d callers", len(a.all))
+		}
+		for i := range MostKept {
+			if _, known := a.Of(-1 - i); !known && i > MostKept/2 {
+				t.Errorf("caller %d is forgotten for some that are over", i)
+				break
+			}
+		}
+	})
+}
