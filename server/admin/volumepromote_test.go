@@ -144,3 +144,24 @@ func TestForgetVolume(t *testing.T) {
 		t.Errorf("%v: %s", err, out.String())
 	}
 }
+
+// The center takes an order back that it does not obey. Whoever has given it is told why, and none is left for later.
+func TestOrdersThatTheCenterTakesBack(t *testing.T) {
+	lost := &volumes.Lost{Since: listedAt.Add(-3 * time.Minute), Certain: true}
+	v, client := volumeWorld(moverOf("notes", volumes.SideStandby, standbyOf(lost), ""))
+	orders := 0
+	client.PrependReactor("patch", "deployments", func(ktesting.Action) (bool, runtime.Object, error) {
+		orders++
+		return true, &appsv1.Deployment{}, nil
+	})
+	notes := types.NamespacedName{Namespace: "web", Name: "notes"}
+	err := v.promote(t.Context(), notes, "oslo", false, time.Minute, &bytes.Buffer{})
+	if err == nil || !strings.Contains(err.Error(), "paris is connected again") || orders != 1 {
+		t.Errorf("promote: %v after %d orders", err, orders)
+	}
+	orders = 0
+	err = v.forget(t.Context(), notes, "oslo", true, time.Minute, &bytes.Buffer{})
+	if err == nil || !strings.Contains(err.Error(), "web/notes is replicated to oslo") || orders != mostRefused {
+		t.Errorf("forget: %v after %d orders", err, orders)
+	}
+}

@@ -262,7 +262,7 @@ func TestReplicationPausesForAMove(t *testing.T) {
 }
 
 // TestAConnectedSourceIsNotLeft: neither the word that the unit may begin on its standby, nor that this may be forgotten,
-// counts while it is replicated from a target that is connected.
+// counts while it is replicated from a target that is connected. Neither counts later, when that is lost.
 func TestAConnectedSourceIsNotLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shop(t)
@@ -273,7 +273,10 @@ func TestAConnectedSourceIsNotLeft(t *testing.T) {
 		c.report("b", standby, nil)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		c.change(standby, map[string]any{"annotations": map[string]any{v1alpha1.AnnotationKeepUntil: nil}})
+		o, _ := c.Get(t.Context(), standby, "")
+		if strings.Contains(text(o), v1alpha1.AnnotationKeepUntil) || strings.Contains(text(o), v1alpha1.AnnotationPromote) {
+			t.Errorf("an order that does not count stays: %v", o["metadata"])
+		}
 		c.away("a", false, down) // whoever said so has not ended it yet
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -283,5 +286,13 @@ func TestAConnectedSourceIsNotLeft(t *testing.T) {
 		if r, _ := c.copies.replicated(); r == nil || r.Settles {
 			t.Errorf("it is replicated: %+v", r)
 		}
+		c.away("a", true, down)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if c.has("b", app) {
+			t.Error("it begins on b, which nobody has said since a was lost")
+		}
+		c.change(standby, map[string]any{"annotations": map[string]any{v1alpha1.AnnotationPromote: "true"}})
+		c.eventually("it begins on b", func() bool { return c.has("b", app) && !c.has("a", app) })
 	})
 }
