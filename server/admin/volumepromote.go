@@ -144,6 +144,10 @@ func (v *volumeUser) promote(
 			output.Bytes(s.Last.Bytes))
 	}
 	switch l := first.Lost; {
+	case l == nil && first.Mode == modeEnded:
+		return fmt.Errorf("%s/%s is not replicated now, so it is not known here whether %s is lost. If it is, and the app is to "+
+			"begin on what %s holds: kubectl -n %s annotate deployment %s %s=true", first.Namespace, first.Claim, first.Source,
+			first.Target, first.Namespace, first.mover.Name, v1alpha1.AnnotationPromote)
 	case l == nil:
 		return fmt.Errorf("%s is connected, and the app runs there. Move it with its label or its Placement: nothing is "+
 			"lost then", first.Source)
@@ -186,7 +190,8 @@ func (v *volumeUser) wish(ctx context.Context, s standby, out io.Writer) error {
 			"again\n", s.Target)
 		return nil
 	}
-	if was := n.Labels[v1alpha1.LabelTarget]; was == "" || was == s.Target {
+	was := n.Labels[v1alpha1.LabelTarget]
+	if was == "" || was == s.Target {
 		return nil
 	}
 	patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{ // texts
@@ -195,6 +200,7 @@ func (v *volumeUser) wish(ctx context.Context, s standby, out io.Writer) error {
 		metav1.PatchOptions{}); err != nil {
 		return fmt.Errorf("label Namespace %s: %w", n.Name, err)
 	}
+	fmt.Fprintf(out, "Namespace %s has the label %s=%s now, instead of %s\n", n.Name, v1alpha1.LabelTarget, s.Target, was)
 	return nil
 }
 

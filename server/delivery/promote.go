@@ -214,6 +214,10 @@ func (m *volumeMoves) tidyStandby(ctx context.Context, d *Delivery, o *catalog.O
 		return again(moverLook)
 	case !emptied && mover.Side.Reads() && !kept && !moved:
 		return patch(volumes.Keeper(volumes.Forever))
+	case !emptied && !kept && !moved && mover.Standby != nil && !mover.Standby.Ended:
+		is := *mover.Standby
+		is.Ended, is.Next, is.Lost = true, time.Time{}, nil
+		return patch(is.Patch(0))
 	case !emptied && !kept && !moved:
 		return again(moverLook)
 	case !emptied && kept && now.Before(mover.Until):

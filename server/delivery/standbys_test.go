@@ -10,6 +10,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/volumes"
 	"skerry.dev/skerry/store"
@@ -294,5 +295,24 @@ func TestAConnectedSourceIsNotLeft(t *testing.T) {
 		}
 		c.change(standby, map[string]any{"annotations": map[string]any{v1alpha1.AnnotationPromote: "true"}})
 		c.eventually("it begins on b", func() bool { return c.has("b", app) && !c.has("a", app) })
+	})
+}
+
+// TestAStandbyThatIsNotReplicatedSaysSo: it stays, and is not taken for one that will have another round.
+func TestAStandbyThatIsNotReplicatedSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		_, claim, _, standby, _ := c.standby()
+		next := time.Now().Add(time.Minute)
+		c.becomesStandby(standby, volumes.Standby{Last: wholeRound, Next: next})
+		c.change(nsKey("app"), map[string]any{"annotations": map[string]any{v1alpha1.AnnotationVolumes: "Move"}})
+		c.eventually("it has ended", func() bool {
+			o, _ := c.Get(t.Context(), standby, "")
+			is := volumes.ParseStandby(fields.String(o, "metadata", "annotations", v1alpha1.AnnotationStandby))
+			return is.Ended && is.Next.IsZero() && is.Last.At.Equal(wholeRound.At)
+		})
+		if !c.has("b", standby) || !c.has("b", claim) {
+			t.Error("it has gone")
+		}
 	})
 }
