@@ -12,6 +12,8 @@ import (
 	"github.com/urfave/cli/v2"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"skerry.dev/skerry/server/admin/fleet"
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -84,15 +86,24 @@ func TraceService(ctx context.Context, o TraceOptions) error {
 		Spec: v1alpha1.ServiceReviewSpec{Namespace: namespace, Service: o.Service, Port: o.Port, From: o.From,
 			Pod: o.Pod},
 	}
-	if host, service, both := strings.Cut(o.Service, "."); both {
+	if name, in, whole := wholeName(o.Service); whole {
+		review.Spec.Service, review.Spec.Namespace = name, in
+	}
+	if host, service, both := strings.Cut(review.Spec.Service, "."); both {
 		review.Spec.Host, review.Spec.Service = host, service
 	}
-	if o.Pod != "" && !strings.Contains(o.Pod, "/") {
+	if namespace = review.Spec.Namespace; o.Pod != "" && !strings.Contains(o.Pod, "/") {
 		review.Spec.Pod = namespace + "/" + o.Pod
 	}
-	if err := postReview(ctx, config, "servicereviews", review); err != nil {
+	err = postReview(ctx, config, "servicereviews", review)
+	if asked := review.Spec.Service; err != nil && review.Spec.Host == "" && isAbout(err, asked) {
+		if review.Spec.Service = servesImport(ctx, config, namespace, asked); review.Spec.Service != asked {
+			err = postReview(ctx, config, "servicereviews", review)
+		}
+	}
+	if err != nil {
 		if isAbout(err, review.Spec.Service) {
-			return notThere("service", review.Spec.Service, o.Space, namespace)
+			return noService(review, o.Space)
 		}
 		if apierrors.IsNotFound(err) && o.Space == "" {
 			return fmt.Errorf("trace service/%s: %w; Services are called in spaces: is the current context of a space? "+
@@ -108,6 +119,40 @@ func TraceService(ctx context.Context, o TraceOptions) error {
 	if err == nil && !review.Status.Answered {
 		err = fmt.Errorf("%w: service/%s does not answer from %s: %s", ErrProblems, o.Service, o.From,
 			review.Status.Reason)
+	}
+	return err
+}
+
+// wholeName reads the name of a Service as clients have it: NAME.NAMESPACE.svc, with or without a zone.
+func wholeName(text string) (name, namespace string, is bool) {
+	name, _, is = strings.Cut(text+".", ".svc.")
+	i := strings.LastIndex(name, ".")
+	if !is || i < 0 {
+		return "", "", false
+	}
+	return name[:i], name[i+1:], true
+}
+
+// servesImport is the name of the Service that serves an import, or the name itself where that is no import's.
+func servesImport(ctx context.Context, config *rest.Config, namespace, name string) string {
+	client, err := kubernetes.NewForConfig(config)
+	if err != nil {
+		return name
+	}
+	list, err := client.CoreV1().Services(namespace).List(ctx, metav1.ListOptions{
+		LabelSelector: v1alpha1.LabelImported + "=" + name})
+	if err != nil || len(list.Items) != 1 { // a name that is no label has none either
+		return name
+	}
+	return list.Items[0].Name
+}
+
+// noService says that there is no Service of a name, and what the name was taken for.
+func noService(r *v1alpha1.ServiceReview, space string) error {
+	err := notThere("service", r.Spec.Service, space, r.Spec.Namespace)
+	if r.Spec.Host != "" {
+		err = fmt.Errorf("%w. %s.%s is taken for the Pod %[2]s of it; for Service %[2]s of namespace %[3]s write: %[2]s -n %[3]s",
+			err, r.Spec.Host, r.Spec.Service)
 	}
 	return err
 }
@@ -133,7 +178,7 @@ func printTrace(out io.Writer, r *v1alpha1.ServiceReview) error {
 	line("Answered", answeredText(s))
 	line("Reason", strings.Trim(map[bool]string{false: s.Reason}[s.Answered]+": "+s.Message, ": "))
 	if !s.Answered {
-		line("Next", traceAdvice[s.Reason])
+		line("Next", adviceFor(s))
 	}
 	b.WriteString("\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
@@ -180,6 +225,24 @@ func tookText(d *metav1.Duration) string {
 	}
 	return cmp.Or(map[bool]string{true: "<0.1ms"}[d.Duration < 100*time.Microsecond],
 		d.Round(100*time.Microsecond).String())
+}
+
+// adviceFor is what to do about a call that nothing has answered. Of a Service that is another space's the team of that
+// one has to do it.
+func adviceFor(s *v1alpha1.ServiceReviewStatus) string {
+	if n := len(s.Hops); n > 0 && strings.HasPrefix(s.Hops[n-1].Message, "space ") {
+		if own := foreignAdvice[s.Reason]; own != "" {
+			return own
+		}
+	}
+	return traceAdvice[s.Reason]
+}
+
+// foreignAdvice is what to do where that is another thing than traceAdvice, for a Service that another space exports.
+var foreignAdvice = map[string]string{
+	"NoReadyPod": "ask the team of that space: skerry trace of its own Service, from its own site, says more to it",
+	"DeniedByNetworkPolicy": "ask the team of that space to let this caller in by an ipBlock with its address: labels " +
+		"say nothing about Pods of other spaces",
 }
 
 // traceAdvice is what to do about each reason.
