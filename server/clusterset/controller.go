@@ -119,7 +119,7 @@ func isOurs(k store.Key) bool {
 }
 
 func concerns(k store.Key) bool {
-	return isSpace(k) || isOurs(k) || placement.IsService(k) || k.Group == "" && k.Resource == "namespaces"
+	return isSpace(k) || isOurs(k) || isDefinition(k) || placement.IsService(k) || k.Group == "" && k.Resource == "namespaces"
 }
 
 // Reset takes everything that exists.
@@ -180,6 +180,10 @@ func (c *Controller) takeLocked(w store.Write) {
 		}
 		if known != there || was != is {
 			c.allLocked()
+		}
+	case isDefinition(w.Key):
+		if c.spaces[w.Key.Space].set != "" && !staysInSpace(w.Object) {
+			c.queue.Add(item{space: w.Key.Space})
 		}
 	case w.Key.Resource == "namespaces":
 		if c.spaces[w.Key.Space].set != "" && (there || w.Object == nil) {

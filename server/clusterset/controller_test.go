@@ -190,6 +190,22 @@ func TestSpacesOfASetImportWhatOneExports(t *testing.T) {
 	})
 }
 
+// A definition that is deleted, or replaced by one that sends its objects to sites, is as before.
+func TestDefinitionsStay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newWorld(t)
+		c.space("shop", "prod")
+		c.run()
+		settle()
+		k := definition("shop", "serviceimports")
+		for what, o := range map[string]map[string]any{"deleted": nil, "replaced": {"metadata": map[string]any{}}} {
+			c.Put(k, o)
+			settle()
+			c.expect(what, staysInSpace(c.Object(k)), true)
+		}
+	})
+}
+
 // settle waits until the Controller has nothing to do: what failed is tried again within half a minute.
 func settle() {
 	time.Sleep(time.Minute)
