@@ -187,6 +187,28 @@ func TestSpacesOfASetImportWhatOneExports(t *testing.T) {
 		settle()
 		c.expect("left the set", c.imports(), map[string]string{})
 		c.expect("leads nowhere", c.leads("late"), []string(nil))
+		c.expect("its export says so", c.shows("desk"), map[string]string{"Valid": "False NoClusterSet",
+			"Ready": "False Failed", "Conflict": "False NoConflicts"})
+		c.space("desk", "prod")
+		settle()
+		c.expect("it is back", c.shows("desk"), map[string]string{"Valid": "True Valid", "Ready": "True Exported",
+			"Conflict": "False NoConflicts"})
+	})
+}
+
+// What sites make of the exports of a space that was never in a set is theirs to say.
+func TestExportsOfNoSetAreNotJudged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := newWorld(t)
+		c.space("shop", "")
+		c.namespace("shop")
+		c.service("shop", "{port: 80}")
+		c.export("shop", "2026-01-01T00:00:00Z")
+		c.Put(definition("shop", "serviceexports"), map[string]any{"metadata": map[string]any{}})
+		c.run()
+		settle()
+		c.expect("conditions", c.shows("shop"), map[string]string{})
+		c.expect("writes", len(c.Writes), 0)
 	})
 }
 

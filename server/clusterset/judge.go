@@ -60,6 +60,7 @@ const (
 	reasonReachTarget  = "ReachTarget"
 	reasonTooMany      = "TooManyExports"
 	reasonPortConflict = "PortConflict"
+	reasonNoSet        = "NoClusterSet"
 )
 
 // mostExports is how many Services a space exports. Each is an import in all spaces of its set.
