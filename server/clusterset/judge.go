@@ -61,6 +61,7 @@ const (
 	reasonTooMany      = "TooManyExports"
 	reasonPortConflict = "PortConflict"
 	reasonNoSet        = "NoClusterSet"
+	reasonNotMade      = "NotMadeByCenter" // of a ServiceImport
 )
 
 // mostExports is how many Services a space exports. Each is an import in all spaces of its set.

@@ -67,7 +67,7 @@ func (c *Controller) reconcile(ctx context.Context, i item) error {
 		if is == nil && !slices.Contains(holders, space) {
 			continue
 		}
-		has, err := c.keepImport(ctx, space, i.name, is)
+		has, err := c.keepImport(ctx, space, members[space].set, i.name, is)
 		if has {
 			reached[members[space].set] = append(reached[members[space].set], space)
 		}
