@@ -34,7 +34,7 @@ func command(t *testing.T, serve http.HandlerFunc, line string) (string, error) 
 	var out bytes.Buffer
 	app := &cli.App{Name: "skerry", Writer: &out, ExitErrHandler: func(*cli.Context, error) {},
 		Commands: []*cli.Command{SpaceCommand(), StatusCommand(), TargetCommand(), RenderCommand(),
-			ExplainCommand(), RebalanceCommand(), RolloutCommand()}}
+			ExplainCommand(), RebalanceCommand(), RolloutCommand(), TraceCommand()}}
 	err := app.RunContext(context.Background(),
 		commandline.FlagsFirst(app, append(strings.Fields("skerry "+line), "--kubeconfig", kubeconfig)))
 	return out.String(), err

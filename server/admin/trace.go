@@ -103,8 +103,7 @@ func TraceService(ctx context.Context, o TraceOptions) error {
 	}
 	if err != nil {
 		if isAbout(err, review.Spec.Service) {
-			what := map[bool]string{false: "service", true: "serviceimport"}[o.Import]
-			return notThere(what, cmp.Or(imported, review.Spec.Service), o.Space, namespace)
+			return noService(review, cmp.Or(imported, review.Spec.Service), o)
 		}
 		if apierrors.IsNotFound(err) && o.Space == "" {
 			return fmt.Errorf("trace %s: %w; Services are called in spaces: is the current context of a space? "+
@@ -135,10 +134,14 @@ func reviewTraced(
 		Spec: v1alpha1.ServiceReviewSpec{Namespace: namespace, Service: o.Service, Port: o.Port, From: o.From,
 			Pod: o.Pod},
 	}
-	if host, service, both := strings.Cut(o.Service, "."); both {
+	if name, in, whole := wholeName(o.Service); whole {
+		review.Spec.Service, review.Spec.Namespace = name, in
+		o.Import = o.Import || strings.HasSuffix(o.Service, ".clusterset.local")
+	}
+	if host, service, both := strings.Cut(review.Spec.Service, "."); both {
 		review.Spec.Host, review.Spec.Service = host, service
 	}
-	if o.Pod != "" && !strings.Contains(o.Pod, "/") {
+	if namespace = review.Spec.Namespace; o.Pod != "" && !strings.Contains(o.Pod, "/") {
 		review.Spec.Pod = namespace + "/" + o.Pod
 	}
 	if !o.Import {
@@ -146,9 +149,30 @@ func reviewTraced(
 			return review, "", err
 		}
 	}
-	imported = o.Service
+	imported = strings.TrimPrefix(review.Spec.Host+"."+review.Spec.Service, ".")
 	review.Spec.Service, review.Spec.Host = v1alpha1.ServiceOfImport(imported), ""
 	return review, imported, post(review)
+}
+
+// wholeName reads the name of a Service as clients have it: NAME.NAMESPACE.svc, with or without a zone.
+func wholeName(text string) (name, namespace string, is bool) {
+	name, _, is = strings.Cut(text+".", ".svc.")
+	i := strings.LastIndex(name, ".")
+	if !is || i < 0 {
+		return "", "", false
+	}
+	return name[:i], name[i+1:], true
+}
+
+// noService says that there is no Service, or import, of a name, and what the name was taken for.
+func noService(r *v1alpha1.ServiceReview, name string, o TraceOptions) error {
+	what := map[bool]string{false: "service", true: "serviceimport"}[o.Import]
+	err := notThere(what, name, o.Space, r.Spec.Namespace)
+	if r.Spec.Host != "" {
+		err = fmt.Errorf("%w. %s.%s is taken for the Pod %[2]s of it; for Service %[2]s of namespace %[3]s write: %[2]s -n %[3]s",
+			err, r.Spec.Host, r.Spec.Service)
+	}
+	return err
 }
 
 // printTrace prints what came of a call for people. Imported is the ServiceImport that the Service serves, if it does.
@@ -175,7 +199,7 @@ func printTrace(out io.Writer, r *v1alpha1.ServiceReview, imported string) error
 	line("Answered", answeredText(s))
 	line("Reason", strings.Trim(map[bool]string{false: s.Reason}[s.Answered]+": "+s.Message, ": "))
 	if !s.Answered {
-		line("Next", cmp.Or(map[bool]string{true: importAdvice[s.Reason]}[imported != ""], traceAdvice[s.Reason]))
+		line("Next", adviceFor(s, imported != ""))
 	}
 	b.WriteString("\n")
 	w := tabwriter.NewWriter(&b, 0, 8, 3, ' ', 0)
@@ -224,6 +248,15 @@ func tookText(d *metav1.Duration) string {
 		d.Round(100*time.Microsecond).String())
 }
 
+// adviceFor is what to do about a call that nothing has answered. Where the Service is another space's, its team has to
+// do it: of an import, and where the last place speaks of a space.
+func adviceFor(s *v1alpha1.ServiceReviewStatus, foreign bool) string {
+	if n := len(s.Hops); n > 0 && strings.HasPrefix(s.Hops[n-1].Message, "space ") {
+		foreign = true
+	}
+	return cmp.Or(map[bool]string{true: importAdvice[s.Reason]}[foreign], traceAdvice[s.Reason])
+}
+
 // traceAdvice is what to do about each reason.
 var traceAdvice = map[string]string{
 	"NoReadyPod": "kubectl describe pods says why none is ready; kubectl get endpointslices, which Pods it selects",
@@ -240,7 +273,7 @@ var traceAdvice = map[string]string{
 	"Moving":      "callers wait for 30 s until what answers is ready; kubectl describe says how the move goes",
 }
 
-// importAdvice is what else there is to do where the Service serves an import: what answers is another space's.
+// importAdvice is what else there is to do where what answers is another space's.
 var importAdvice = map[string]string{
 	"NoReadyPod": "ask the team of the space that exports it (status.clusters of the ServiceImport): skerry trace there " +
 		"says more",

@@ -1,7 +1,10 @@
 package admin
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -107,5 +110,57 @@ func TestAnImportIsTracedByItsName(t *testing.T) {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, out.String())
 		}
+	}
+}
+
+// A Service may be given by the names that clients use: with its Namespace and zone, and by the name of an import.
+func TestTheServiceOfATrace(t *testing.T) {
+	derived := v1alpha1.ServiceOfImport("web")
+	serve := func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		var review v1alpha1.ServiceReview
+		if err := json.NewDecoder(r.Body).Decode(&review); err != nil {
+			t.Error(err)
+		}
+		if q := review.Spec; q.Namespace != "store" || q.Service != derived && q.Service != "db" {
+			status := apierrors.NewNotFound(schema.GroupResource{Resource: "services"}, q.Service).Status()
+			status.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "Status"}
+			w.WriteHeader(http.StatusNotFound)
+			json.NewEncoder(w).Encode(status)
+			return
+		}
+		review.Status = v1alpha1.ServiceReviewStatus{Answered: true, Reason: "Answered"}
+		json.NewEncoder(w).Encode(review)
+	}
+	for line, want := range map[string]string{
+		"db -n store":  "Service   store/db\n",
+		"db.store.svc": "Service   store/db\n",
+		"db-0.db.store.svc.cluster.local -n other": "Service   store/db-0.db\n",
+		"web -n store":                   "Service   store/" + derived + "\n",
+		"web.store.svc.clusterset.local": "Service   store/" + derived + "\n",
+		"wbe -n store":                   `there is no service "wbe" in namespace store`,
+		"db.store -n web": `there is no service "store" in namespace web; -n names another namespace. db.store is taken ` +
+			`for the Pod db of it; for Service db of namespace store write: db -n store`,
+	} {
+		out, err := command(t, serve, "trace --from paris "+line)
+		if err != nil {
+			out += err.Error()
+		}
+		if !strings.Contains(out, want) {
+			t.Errorf("%s: %s", line, out)
+		}
+	}
+}
+
+// Of another space's Service its team has to be asked.
+func TestWhatToDoAboutAnotherSpacesService(t *testing.T) {
+	s := &v1alpha1.ServiceReviewStatus{Reason: "DeniedByNetworkPolicy", Hops: []v1alpha1.ServiceHop{{At: "."},
+		{At: ".", Message: "space shop: its NetworkPolicies let in no caller of this address"}}}
+	if got := adviceFor(s, false); !strings.Contains(got, "ipBlock") {
+		t.Error(got)
+	}
+	s.Hops = s.Hops[:1]
+	if got := adviceFor(s, false); !strings.Contains(got, "by its labels") {
+		t.Error(got)
 	}
 }

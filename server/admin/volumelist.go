@@ -65,7 +65,8 @@ func openVolumes(c *cli.Context) (*volumeUser, error) {
 type standby struct {
 	Namespace string `json:"namespace"`
 	Claim     string `json:"claim"`
-	// Mode is Fuzzy, Kept for what is kept of an app at a target that it was lost with, or None.
+	// Mode is Fuzzy, Ended for what is not replicated now, Kept for what is kept of an app at a target that it was lost
+	// with, or None.
 	Mode   string `json:"mode"`
 	Source string `json:"source,omitempty"`
 	Target string `json:"standby,omitempty"`
@@ -81,6 +82,7 @@ type standby struct {
 
 const (
 	modeFuzzy = "Fuzzy"
+	modeEnded = "Ended"
 	modeKept  = "Kept"
 	modeNone  = "None"
 )
@@ -91,7 +93,6 @@ func (v *volumeUser) standbys(ctx context.Context, namespace string) (out []stan
 	if err != nil {
 		return nil, fmt.Errorf("list what keeps the standbys: %w", err)
 	}
-	said := map[string]volumes.Standby{} // by the names of claims, what their standbys say
 	for i := range movers.Items {
 		d := &movers.Items[i]
 		mark, ok := volumes.ParseMark(d.Annotations[v1alpha1.AnnotationMover])
@@ -109,7 +110,9 @@ func (v *volumeUser) standbys(ctx context.Context, namespace string) (out []stan
 			is := volumes.ParseStandby(d.Annotations[v1alpha1.AnnotationStandby])
 			if s.Target = d.Labels[v1alpha1.LabelTarget]; is != nil {
 				s.Source, s.Last, s.Next, s.Lost, s.Problem = is.Source, is.Last, is.Next, is.Lost, is.Problem
-				said[d.Namespace+"/"+s.Claim] = *is
+			}
+			if is != nil && is.Ended {
+				s.Mode, s.Problem = modeEnded, "it is not replicated now, and stays as it is; skerry volume forget deletes it"
 			}
 			if s.Lost != nil { // what a round has failed of does not matter any more
 				s.Problem = is.Says()
@@ -117,7 +120,7 @@ func (v *volumeUser) standbys(ctx context.Context, namespace string) (out []stan
 		}
 		out = append(out, s)
 	}
-	none, err := v.without(ctx, namespace, said)
+	none, err := v.without(ctx, namespace, out)
 	if err != nil {
 		return nil, err
 	}
@@ -128,21 +131,29 @@ func (v *volumeUser) standbys(ctx context.Context, namespace string) (out []stan
 	return out, nil
 }
 
-// without are the claims that are to have a standby and have none, and why.
-func (v *volumeUser) without(
-	ctx context.Context, namespace string, has map[string]volumes.Standby,
-) (out []standby, err error) {
+// without are the claims that are to have a standby and have none, and why. Of those that have one it notes there why
+// that is not replicated.
+func (v *volumeUser) without(ctx context.Context, namespace string, has []standby) (out []standby, err error) {
 	claims, err := v.client.CoreV1().PersistentVolumeClaims(namespace).List(ctx, metav1.ListOptions{})
 	if err != nil {
 		return nil, fmt.Errorf("list the claims: %w", err)
 	}
 	for _, c := range claims.Items {
 		for _, cond := range c.Status.Conditions {
-			_, known := has[c.Namespace+"/"+c.Name]
-			if cond.Type != v1alpha1.ConditionReplicated || cond.Status == corev1.ConditionTrue || known {
+			if cond.Type != v1alpha1.ConditionReplicated || cond.Status == corev1.ConditionTrue {
 				continue
 			}
-			out = append(out, standby{Namespace: c.Namespace, Claim: c.Name, Mode: modeNone, Problem: cond.Message})
+			known := false
+			for i := range has {
+				if s := &has[i]; s.Namespace == c.Namespace && s.Claim == c.Name && s.Mode != modeKept {
+					if known = true; s.Mode == modeEnded {
+						s.Problem = cond.Message
+					}
+				}
+			}
+			if !known {
+				out = append(out, standby{Namespace: c.Namespace, Claim: c.Name, Mode: modeNone, Problem: cond.Message})
+			}
 		}
 	}
 	sets, err := v.client.AppsV1().StatefulSets(namespace).List(ctx, metav1.ListOptions{})

@@ -144,6 +144,10 @@ func (v *volumeUser) promote(
 			output.Bytes(s.Last.Bytes))
 	}
 	switch l := first.Lost; {
+	case l == nil && first.Mode == modeEnded:
+		return fmt.Errorf("%s/%s is not replicated now, so it is not known here whether %s is lost. If it is, and the app is to "+
+			"begin on what %s holds: kubectl -n %s annotate deployment %s %s=true", first.Namespace, first.Claim, first.Source,
+			first.Target, first.Namespace, first.mover.Name, v1alpha1.AnnotationPromote)
 	case l == nil:
 		return fmt.Errorf("%s is connected, and the app runs there. Move it with its label or its Placement: nothing is "+
 			"lost then", first.Source)
@@ -186,7 +190,8 @@ func (v *volumeUser) wish(ctx context.Context, s standby, out io.Writer) error {
 			"again\n", s.Target)
 		return nil
 	}
-	if was := n.Labels[v1alpha1.LabelTarget]; was == "" || was == s.Target {
+	was := n.Labels[v1alpha1.LabelTarget]
+	if was == "" || was == s.Target {
 		return nil
 	}
 	patch, _ := json.Marshal(map[string]any{"metadata": map[string]any{ // texts
@@ -195,16 +200,22 @@ func (v *volumeUser) wish(ctx context.Context, s standby, out io.Writer) error {
 		metav1.PatchOptions{}); err != nil {
 		return fmt.Errorf("label Namespace %s: %w", n.Name, err)
 	}
+	fmt.Fprintf(out, "Namespace %s has the label %s=%s now, instead of %s\n", n.Name, v1alpha1.LabelTarget, s.Target, was)
 	return nil
 }
 
 // awaitPromotion waits until a standby is one no more, since the app has it.
 func (v *volumeUser) awaitPromotion(ctx context.Context, s standby, wait time.Duration, out io.Writer) error {
 	why := ""
-	gone, err := v.awaitGone(ctx, s, wait, func(d *appsv1.Deployment) {
+	gone, err := v.awaitGone(ctx, s, wait, func(d *appsv1.Deployment) error {
 		if is := volumes.ParseStandby(d.Annotations[v1alpha1.AnnotationStandby]); is != nil {
 			why = is.Problem
 		}
+		if d.Annotations[v1alpha1.AnnotationPromote] != "true" {
+			return fmt.Errorf("%s is connected again before the app began at %s: the app stays there, and nothing was given "+
+				"up. Where the label of the Namespace says %s, it moves there with its volume", s.Source, s.Target, s.Target)
+		}
+		return nil
 	})
 	switch {
 	case err != nil:
@@ -222,9 +233,9 @@ func (v *volumeUser) awaitPromotion(ctx context.Context, s standby, wait time.Du
 }
 
 // awaitGone waits for so long until what keeps a standby is gone, and reports whether it is. Until then each look at it
-// is told.
+// is told, and an error of there ends it.
 func (v *volumeUser) awaitGone(
-	ctx context.Context, s standby, wait time.Duration, there func(*appsv1.Deployment),
+	ctx context.Context, s standby, wait time.Duration, there func(*appsv1.Deployment) error,
 ) (gone bool, err error) {
 	for until := v.now().Add(wait); v.now().Before(until); {
 		d, err := v.client.AppsV1().Deployments(s.Namespace).Get(ctx, s.mover.Name, metav1.GetOptions{})
@@ -232,7 +243,9 @@ func (v *volumeUser) awaitGone(
 		case apierrors.IsNotFound(err):
 			return true, nil
 		case err == nil:
-			there(d)
+			if err := there(d); err != nil {
+				return false, err
+			}
 		}
 		if !ondemand.Pause(ctx, v.pause) {
 			return false, ctx.Err()
@@ -240,6 +253,12 @@ func (v *volumeUser) awaitGone(
 	}
 	return false, nil
 }
+
+// mostRefused is how often the center takes the order to forget a standby back before it is believed. Somebody may have
+// ended the replication just now, and the center not know it yet.
+const mostRefused = 3
+
+var errReplicated = errors.New("is replicated")
 
 func (v *volumeUser) forget(
 	ctx context.Context, claim types.NamespacedName, at string, yes bool, wait time.Duration, out io.Writer,
@@ -264,17 +283,31 @@ func (v *volumeUser) forget(
 		fmt.Fprintf(out, "would delete %s; do it with --yes\n", what)
 		return nil
 	}
-	if err := v.annotate(ctx, s, v1alpha1.AnnotationKeepUntil, v.now().UTC().Format(time.RFC3339)); err != nil {
+	order := func() error {
+		return v.annotate(ctx, s, v1alpha1.AnnotationKeepUntil, v.now().UTC().Format(time.RFC3339))
+	}
+	if err := order(); err != nil {
 		return err
 	}
-	gone, err := v.awaitGone(ctx, s, wait, func(*appsv1.Deployment) {})
+	refused := 0
+	gone, err := v.awaitGone(ctx, s, wait, func(d *appsv1.Deployment) error {
+		if d.Annotations[v1alpha1.AnnotationKeepUntil] != "" {
+			return nil
+		}
+		if refused++; refused < mostRefused {
+			return order()
+		}
+		return errReplicated
+	})
 	switch {
+	case errors.Is(err, errReplicated), err == nil && !gone && refused > 0:
+		return fmt.Errorf("%s/%s %w to %s, so its standby stays: end that first (skerry.dev/volumes=Move of the Namespace, "+
+			"or spec.move.volumes of the Placement)", s.Namespace, s.Claim, errReplicated, s.Target)
 	case err != nil:
 		return err
 	case gone:
 		fmt.Fprintf(out, "deleted %s\n", what)
 		return nil
 	}
-	return fmt.Errorf("it is still there after %s: where it is replicated, end that first (skerry.dev/volumes=Move); a "+
-		"site that is away deletes it when it returns", wait)
+	return fmt.Errorf("it is still there after %s: a site that is away deletes it when it returns", wait)
 }

@@ -55,8 +55,10 @@ func standbyOf(lost *volumes.Lost) *volumes.Standby {
 }
 
 func TestListVolumes(t *testing.T) {
+	ended := standbyOf(nil)
+	ended.Ended = true
 	v, _ := volumeWorld(moverOf("notes", volumes.SideStandby, standbyOf(nil), ""), moverOf("notes", volumes.SideSource, nil, ""),
-		moverOf("old", volumes.SideSource, nil, "9999-12-31T00:00:00Z"),
+		moverOf("old", volumes.SideSource, nil, "9999-12-31T00:00:00Z"), moverOf("was", volumes.SideStandby, ended, ""),
 		&corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: "none", Namespace: "web"},
 			Status: corev1.PersistentVolumeClaimStatus{Conditions: []corev1.PersistentVolumeClaimCondition{
 				{Type: v1alpha1.ConditionReplicated, Status: "False", Message: "not replicated: say so"}}}})
@@ -67,7 +69,9 @@ func TestListVolumes(t *testing.T) {
 	want := []string{"CLAIM MODE SOURCE STANDBY LAST BYTES FILES SENT NEXT PROBLEM",
 		"web/none None - - - - - - - not replicated: say so",
 		"web/notes Fuzzy paris oslo 15m ago 4.19 MB 3 1.05 MB -",
-		"web/old Kept paris - - - - - - what it held when the app was lost with it; give it up with skerry volume forget"}
+		"web/old Kept paris - - - - - - what it held when the app was lost with it; give it up with skerry volume forget",
+		"web/was Ended paris oslo 15m ago 4.19 MB 3 1.05 MB - it is not replicated now, and stays as it is; skerry volume " +
+			"forget deletes it"}
 	for i, line := range strings.Split(strings.TrimSpace(out.String()), "\n") {
 		if got := strings.Join(strings.Fields(line), " "); i >= len(want) || got != want[i] {
 			t.Errorf("line %d: %s", i, got)
@@ -88,6 +92,7 @@ func TestPromoteVolume(t *testing.T) {
 		"connected":   {standbyOf(nil), "", "paris is connected"},
 		"may run":     {standbyOf(&volumes.Lost{Why: "waits for the lease of paris"}), "", "waits for the lease"},
 		"never whole": {&volumes.Standby{Target: "oslo", Lost: lost}, "", "no whole round"},
+		"ended":       {&volumes.Standby{Ended: true, Last: standbyOf(nil).Last}, "", "annotate deployment copy-notes-standby"},
 		"elsewhere":   {standbyOf(lost), "rome", "rome has nothing of web/notes; --at oslo"},
 	} {
 		v, client := volumeWorld(moverOf("notes", volumes.SideStandby, c.is, ""))
@@ -142,5 +147,26 @@ func TestForgetVolume(t *testing.T) {
 	if err := v.forget(t.Context(), notes, "paris", true, time.Second, &out); err != nil ||
 		!strings.Contains(out.String(), "deleted the volume") {
 		t.Errorf("%v: %s", err, out.String())
+	}
+}
+
+// The center takes an order back that it does not obey. Whoever has given it is told why, and none is left for later.
+func TestOrdersThatTheCenterTakesBack(t *testing.T) {
+	lost := &volumes.Lost{Since: listedAt.Add(-3 * time.Minute), Certain: true}
+	v, client := volumeWorld(moverOf("notes", volumes.SideStandby, standbyOf(lost), ""))
+	orders := 0
+	client.PrependReactor("patch", "deployments", func(ktesting.Action) (bool, runtime.Object, error) {
+		orders++
+		return true, &appsv1.Deployment{}, nil
+	})
+	notes := types.NamespacedName{Namespace: "web", Name: "notes"}
+	err := v.promote(t.Context(), notes, "oslo", false, time.Minute, &bytes.Buffer{})
+	if err == nil || !strings.Contains(err.Error(), "paris is connected again") || orders != 1 {
+		t.Errorf("promote: %v after %d orders", err, orders)
+	}
+	orders = 0
+	err = v.forget(t.Context(), notes, "oslo", true, time.Minute, &bytes.Buffer{})
+	if err == nil || !strings.Contains(err.Error(), "web/notes is replicated to oslo") || orders != mostRefused {
+		t.Errorf("forget: %v after %d orders", err, orders)
 	}
 }

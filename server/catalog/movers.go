@@ -2,7 +2,6 @@ package catalog
 
 import (
 	"encoding/json"
-	"strings"
 	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
@@ -89,21 +88,6 @@ func (g *Group) Replicates() (how *v1alpha1.VolumeReplication, wished bool) {
 		return g.Namespace.Replication, g.Namespace.Volumes == v1alpha1.VolumesReplicate
 	}
 	return nil, false
-}
-
-// LeastEvery is the least time between two rounds.
-const LeastEvery = 10 * time.Second
-
-// ReadReplication reads what a Namespace says of its standby, nil for nothing that can be read.
-func ReadReplication(text string) *v1alpha1.VolumeReplication {
-	r := &v1alpha1.VolumeReplication{}
-	d := json.NewDecoder(strings.NewReader(text))
-	d.DisallowUnknownFields()
-	if text == "" || d.Decode(r) != nil || r.Target == "" || r.Every != nil && r.Every.Duration < LeastEvery ||
-		r.Consistency != "" && r.Consistency != v1alpha1.VolumesFuzzy {
-		return nil
-	}
-	return r
 }
 
 // KeepsVolumes is how long volumes stay that a group has left. The group may be nil.

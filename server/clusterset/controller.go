@@ -40,7 +40,7 @@ type Controller struct {
 	counts map[string]int
 	// exports are the ServiceExports of each name, by space.
 	exports map[name]map[string]*export
-	// holders are the spaces that have something that the center made for a name.
+	// holders are the spaces that have something that the center made for a name, or a ServiceImport of their own.
 	holders map[name]map[string]map[store.Key]bool
 	// served are the names whose imports Services serve, by the names of these.
 	served map[name]name
@@ -118,7 +118,7 @@ func isOurs(k store.Key) bool {
 }
 
 func concerns(k store.Key) bool {
-	return isSpace(k) || isOurs(k) || k.IsService() || k.Group == "" && k.Resource == "namespaces"
+	return isSpace(k) || isOurs(k) || isDefinition(k) || k.IsService() || k.Group == "" && k.Resource == "namespaces"
 }
 
 // Reset takes everything that exists.
@@ -180,6 +180,10 @@ func (c *Controller) takeLocked(w store.Write) {
 		if known != there || was != is {
 			c.allLocked()
 		}
+	case isDefinition(w.Key):
+		if c.spaces[w.Key.Space].set != "" && !staysInSpace(w.Object) {
+			c.queue.Add(item{space: w.Key.Space})
+		}
 	case w.Key.Resource == "namespaces":
 		if c.spaces[w.Key.Space].set != "" && (there || w.Object == nil) {
 			c.namespaceLocked(w.Key.Name)
@@ -187,7 +191,7 @@ func (c *Controller) takeLocked(w store.Write) {
 	case w.Key.Resource == v1alpha1.ServiceExports:
 		c.exportLocked(n, w.Key.Space, fields.Clone(meta, "creationTimestamp"), there)
 	case w.Key.Resource == v1alpha1.ServiceImports:
-		c.holdsLocked(n, w.Key, w.Object != nil && isMade(w.Object))
+		c.holdsLocked(n, w.Key, w.Object != nil)
 	default:
 		if e := c.exports[n][w.Key.Space]; e != nil {
 			seen := counts(w.Object)

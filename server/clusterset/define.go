@@ -28,6 +28,27 @@ var definitions = sync.OnceValues(func() (out []map[string]any, err error) {
 	return out, nil
 })
 
+const (
+	definitionsResource = "customresourcedefinitions"
+	definitionVersion   = "apiextensions.k8s.io/v1"
+)
+
+// definition is the key of the definition of one of the kinds in a space.
+func definition(space, resource string) store.Key {
+	return store.Key{Space: space, Group: "apiextensions.k8s.io", Resource: definitionsResource,
+		Name: resource + "." + v1alpha1.FleetGroup}
+}
+
+func isDefinition(k store.Key) bool {
+	return k.Resource == definitionsResource &&
+		(k == definition(k.Space, v1alpha1.ServiceExports) || k == definition(k.Space, v1alpha1.ServiceImports))
+}
+
+// staysInSpace reports whether objects of a definition go to no site; false for one that is gone.
+func staysInSpace(o map[string]any) bool {
+	return fields.Map(o, "metadata", "annotations")[v1alpha1.AnnotationPlacement] != nil
+}
+
 // define has a space serve both kinds. A definition that it has is its own, and stays as it is but for one word: the
 // objects of both kinds stay in the space.
 func (c *Controller) define(ctx context.Context, space string) error {
@@ -42,16 +63,14 @@ func (c *Controller) define(ctx context.Context, space string) error {
 		return nil
 	}
 	for _, want := range all {
-		const version = "apiextensions.k8s.io/v1"
-		k := store.Key{Space: space, Group: "apiextensions.k8s.io", Resource: "customresourcedefinitions",
-			Name: fields.String(want, "metadata", "name")}
-		have, err := c.live(ctx, k, version)
+		k := definition(space, fields.String(want, "spec", "names", "plural"))
+		have, err := c.live(ctx, k, definitionVersion)
 		switch {
 		case err != nil:
 		case have == nil:
-			_, err = c.cfg.API.Create(ctx, k, version, want)
-		case fields.Map(have, "metadata", "annotations")[v1alpha1.AnnotationPlacement] == nil:
-			_, err = c.patch(ctx, k, version, "", map[string]any{"metadata": map[string]any{
+			_, err = c.cfg.API.Create(ctx, k, definitionVersion, want)
+		case !staysInSpace(have):
+			_, err = c.patch(ctx, k, definitionVersion, "", map[string]any{"metadata": map[string]any{
 				"annotations": fields.Map(want, "metadata", "annotations")}})
 		}
 		if err != nil && !apierrors.IsAlreadyExists(err) {

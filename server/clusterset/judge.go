@@ -77,6 +77,8 @@ const (
 	reasonType        = "InvalidServiceType"
 	reasonReachTarget = "ReachTarget"
 	reasonTooMany     = "TooManyExports"
+	reasonNoSet       = "NoClusterSet"
+	reasonNotMade     = "NotMadeByCenter" // of a ServiceImport
 
 	reasonPortConflict        = "PortConflict"
 	reasonLabelsConflict      = "LabelsConflict"

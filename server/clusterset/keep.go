@@ -32,8 +32,9 @@ func isMade(o map[string]any) bool {
 	return fields.String(o, "metadata", "labels", managedBy) == center
 }
 
-// keepImport makes the import of a name in a space as it is to be, nil for none, and reports whether the space has it.
-func (c *Controller) keepImport(ctx context.Context, space string, n name, is *imported) (has bool, err error) {
+// keepImport makes the import of a name in a space of a set as it is to be, nil for none, and reports whether the space
+// has it. Set is empty for a space that is in none.
+func (c *Controller) keepImport(ctx context.Context, space, set string, n name, is *imported) (has bool, err error) {
 	k := store.Key{Space: space, Group: v1alpha1.FleetGroup, Resource: v1alpha1.ServiceImports, Namespace: n.namespace,
 		Name: n.service}
 	namespace, err := c.live(ctx, store.Key{Space: space, Resource: "namespaces", Name: n.namespace}, "v1")
@@ -41,8 +42,14 @@ func (c *Controller) keepImport(ctx context.Context, space string, n name, is *i
 		return false, err
 	}
 	have, err := c.live(ctx, k, apiVersion)
-	if err != nil || have != nil && !isMade(have) {
+	if err != nil {
 		return false, err
+	}
+	if have != nil && !isMade(have) {
+		if set == "" {
+			return false, nil // sites may serve it
+		}
+		return false, c.showImport(ctx, k, have, map[string]any{"conditions": conditions(have, foreign(n, is))})
 	}
 	if is == nil {
 		return false, c.drop(ctx, k, have)
@@ -63,12 +70,28 @@ func (c *Controller) keepImport(ctx context.Context, space string, n name, is *i
 		message: "it leads to the Services of the spaces that export it, from wherever this space runs Pods; " +
 			n.service + "." + n.namespace + ".svc.clusterset.local is its name where the site's DNS serves that zone, " +
 			v1alpha1.ServiceOfImport(n.service) + " its Service"})}
-	if !sameOf(fields.Map(have, "status"), status) {
-		if _, err := c.patch(ctx, k, apiVersion, "status", map[string]any{"status": status}); err != nil {
-			return false, fmt.Errorf("write status of %s: %w", k, err)
-		}
+	return true, c.showImport(ctx, k, have, status)
+}
+
+// foreign is the condition of a ServiceImport that the center has not made.
+func foreign(n name, is *imported) condition {
+	then := ", and the center makes its own"
+	if is == nil {
+		then = "; no space of the set exports a Service " + n.service + " of a Namespace " + n.namespace
 	}
-	return true, nil
+	return condition{kind: "Ready", reason: reasonNotMade, message: "somebody has written this ServiceImport, so it leads " +
+		"nowhere: the center makes those of what the spaces of the set export, and changes no other one; delete it" + then}
+}
+
+// showImport has an import show a status.
+func (c *Controller) showImport(ctx context.Context, k store.Key, have, status map[string]any) error {
+	if sameOf(fields.Map(have, "status"), status) {
+		return nil
+	}
+	if _, err := c.patch(ctx, k, apiVersion, "status", map[string]any{"status": status}); err != nil {
+		return fmt.Errorf("write status of %s: %w", k, err)
+	}
+	return nil
 }
 
 // drop deletes an import, and with it the Service that it owns.

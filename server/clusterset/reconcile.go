@@ -27,17 +27,27 @@ func (c *Controller) reconcile(ctx context.Context, i item) error {
 	}
 	c.mu.Unlock()
 	offers := map[string][]offer{} // by set
+	imports, verdicts := map[string]*imported{}, map[string]verdict{}
 	for space, e := range exports {
-		if m := members[space]; m.set != "" {
-			o, err := c.offer(ctx, space, m, i.name, e)
+		m, known := members[space]
+		if m.set == "" {
+			left, err := c.hasLeft(ctx, space)
 			if err != nil {
 				return err
 			}
-			o.over = over[space]
-			offers[m.set] = append(offers[m.set], o)
+			if known && left {
+				verdicts[space] = verdict{invalid: reasonNoSet, why: "the space is in no set of spaces any more; the center's " +
+					"admin puts it into one by spec.clusterSet of the Space"}
+			}
+			continue
 		}
+		o, err := c.offer(ctx, space, m, i.name, e)
+		if err != nil {
+			return err
+		}
+		o.over = over[space]
+		offers[m.set] = append(offers[m.set], o)
 	}
-	imports, verdicts := map[string]*imported{}, map[string]verdict{}
 	for set, all := range offers {
 		is, said := judge(all)
 		if maps.Copy(verdicts, said); is != nil {
@@ -57,7 +67,7 @@ func (c *Controller) reconcile(ctx context.Context, i item) error {
 		if is == nil && !slices.Contains(holders, space) {
 			continue
 		}
-		has, err := c.keepImport(ctx, space, i.name, is)
+		has, err := c.keepImport(ctx, space, members[space].set, i.name, is)
 		if has {
 			reached[members[space].set] = append(reached[members[space].set], space)
 		}
@@ -67,6 +77,12 @@ func (c *Controller) reconcile(ctx context.Context, i item) error {
 		failed = append(failed, c.say(ctx, space, i.name, v, reached[members[space].set]))
 	}
 	return errors.Join(failed...)
+}
+
+// hasLeft reports whether a space that is in no set was in one. The exports of any other one are sites' to judge.
+func (c *Controller) hasLeft(ctx context.Context, space string) (bool, error) {
+	o, err := c.live(ctx, definition(space, v1alpha1.ServiceExports), definitionVersion)
+	return staysInSpace(o), err
 }
 
 // offer reads what a space exports under a name.

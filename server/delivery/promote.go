@@ -151,7 +151,9 @@ func lacksStandby(claims []claimAt, has []*catalog.Mover) string {
 // tidyStandby ends a mover of a standby that nothing needs any more. The lock is held, and released.
 //
 // A standby that is not replicated any more, and what is kept of a unit at a target that it was lost with, stay until
-// somebody has them forgotten: the mover is given a time until which it keeps the volume.
+// somebody has them forgotten: the mover is given a time until which it keeps the volume. An order that does not count
+// now is taken back, since it would be obeyed some day when nobody expects it: to forget what is replicated, and to begin
+// on a standby whose source is there.
 func (m *volumeMoves) tidyStandby(ctx context.Context, d *Delivery, o *catalog.Object) error {
 	mover, k, uid, apiVersion := o.Mover(), o.Key(), o.UID, o.Kind.ApiVersion
 	b, _ := m.catalog.Records.Index.Binding(mover.Unit)
@@ -165,8 +167,9 @@ func (m *volumeMoves) tidyStandby(ctx context.Context, d *Delivery, o *catalog.O
 		holds = holds || is == at
 		here = here || is == at && !p.Off
 	}
-	emptied := false
+	emptied, connected := false, false // connected is the source
 	for _, t := range m.catalog.Targets {
+		connected = connected || t.UID == mover.From && t.Connected
 		emptied = emptied || t.UID == at && (t.Removing || t.Emptied || t.Drained() && !t.OutOfService())
 	}
 	moved, other := false, false // a move keeps the volume; there is a standby of this
@@ -195,9 +198,11 @@ func (m *volumeMoves) tidyStandby(ctx context.Context, d *Delivery, o *catalog.O
 		}
 		return nil
 	}
-	kept := !mover.Until.IsZero()
+	kept, wanted := !mover.Until.IsZero(), d.standbys.wants(mover.Mark)
 	switch {
-	case d.standbys.wants(mover.Mark):
+	case wanted && kept, mover.Promote && connected:
+		return patch(volumes.TakesBack(wanted && kept, mover.Promote && connected))
+	case wanted:
 		return again(moverLook)
 	case !settled, mover.Side.Reads() && !here && holds:
 		return again(moverLook)
@@ -209,6 +214,10 @@ func (m *volumeMoves) tidyStandby(ctx context.Context, d *Delivery, o *catalog.O
 		return again(moverLook)
 	case !emptied && mover.Side.Reads() && !kept && !moved:
 		return patch(volumes.Keeper(volumes.Forever))
+	case !emptied && !kept && !moved && mover.Standby != nil && !mover.Standby.Ended:
+		is := *mover.Standby
+		is.Ended, is.Next, is.Lost = true, time.Time{}, nil
+		return patch(is.Patch(0))
 	case !emptied && !kept && !moved:
 		return again(moverLook)
 	case !emptied && kept && now.Before(mover.Until):

@@ -10,6 +10,7 @@ import (
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/binding"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/server/volumes"
 	"skerry.dev/skerry/store"
@@ -262,7 +263,7 @@ func TestReplicationPausesForAMove(t *testing.T) {
 }
 
 // TestAConnectedSourceIsNotLeft: neither the word that the unit may begin on its standby, nor that this may be forgotten,
-// counts while it is replicated from a target that is connected.
+// counts while it is replicated from a target that is connected. Neither counts later, when that is lost.
 func TestAConnectedSourceIsNotLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := shop(t)
@@ -273,7 +274,10 @@ func TestAConnectedSourceIsNotLeft(t *testing.T) {
 		c.report("b", standby, nil)
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		c.change(standby, map[string]any{"annotations": map[string]any{v1alpha1.AnnotationKeepUntil: nil}})
+		o, _ := c.Get(t.Context(), standby, "")
+		if strings.Contains(text(o), v1alpha1.AnnotationKeepUntil) || strings.Contains(text(o), v1alpha1.AnnotationPromote) {
+			t.Errorf("an order that does not count stays: %v", o["metadata"])
+		}
 		c.away("a", false, down) // whoever said so has not ended it yet
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -282,6 +286,33 @@ func TestAConnectedSourceIsNotLeft(t *testing.T) {
 		}
 		if r, _ := c.copies.replicated(); r == nil || r.Settles {
 			t.Errorf("it is replicated: %+v", r)
+		}
+		c.away("a", true, down)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if c.has("b", app) {
+			t.Error("it begins on b, which nobody has said since a was lost")
+		}
+		c.change(standby, map[string]any{"annotations": map[string]any{v1alpha1.AnnotationPromote: "true"}})
+		c.eventually("it begins on b", func() bool { return c.has("b", app) && !c.has("a", app) })
+	})
+}
+
+// TestAStandbyThatIsNotReplicatedSaysSo: it stays, and is not taken for one that will have another round.
+func TestAStandbyThatIsNotReplicatedSaysSo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		_, claim, _, standby, _ := c.standby()
+		next := time.Now().Add(time.Minute)
+		c.becomesStandby(standby, volumes.Standby{Last: wholeRound, Next: next})
+		c.change(nsKey("app"), map[string]any{"annotations": map[string]any{v1alpha1.AnnotationVolumes: "Move"}})
+		c.eventually("it has ended", func() bool {
+			o, _ := c.Get(t.Context(), standby, "")
+			is := volumes.ParseStandby(fields.String(o, "metadata", "annotations", v1alpha1.AnnotationStandby))
+			return is.Ended && is.Next.IsZero() && is.Last.At.Equal(wholeRound.At)
+		})
+		if !c.has("b", standby) || !c.has("b", claim) {
+			t.Error("it has gone")
 		}
 	})
 }

@@ -276,7 +276,8 @@ func (s *step) recorded(o *catalog.Object, w store.Write, labelled bool) bool {
 		moves := v1alpha1.VolumePolicy(fields.Clone(annotations, v1alpha1.AnnotationVolumes))
 		changed := n.Self == nil || labelled || n.Reach != word
 		n.Reach, n.Volumes = word, moves
-		n.Replication = catalog.ReadReplication(fields.String(annotations, v1alpha1.AnnotationReplication))
+		// What cannot be read says so when it is written, see placement.NoEffect.
+		n.Replication, _ = placement.ReadReplication(fields.String(annotations, v1alpha1.AnnotationReplication))
 		n.Self, n.Labels = o, o.Labels
 		d.catalog.Known(&n.Group)
 		n.Group.Evict = placement.Split(fields.Clone(annotations, v1alpha1.AnnotationEvict))

@@ -66,5 +66,8 @@ func misplaced(k store.Key, obj map[string]any) string {
 			"%s for those that have a standby, too, %s for those that stay, or leave it out", v1alpha1.AnnotationVolumes,
 			fmt.Sprint(word), v1alpha1.VolumesMove, v1alpha1.VolumesReplicate, v1alpha1.VolumesStay)
 	}
+	if text := misplacedReplication(k.Class() == store.ClassNamespace, notes); text != "" {
+		add("%s", text)
+	}
 	return strings.Join(wrong, "; ")
 }

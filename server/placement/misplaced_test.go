@@ -8,6 +8,11 @@ import (
 	"skerry.dev/skerry/store"
 )
 
+// replicated are the annotations of a Namespace whose volumes have a standby.
+func replicated(how string) map[string]any {
+	return map[string]any{v1alpha1.AnnotationVolumes: "Replicate", v1alpha1.AnnotationReplication: how}
+}
+
 func TestMisplacedWordsAreToldOf(t *testing.T) {
 	type m = map[string]any
 	namespace := store.Key{Space: "shop", Resource: "namespaces", Name: "web"}
@@ -43,6 +48,17 @@ func TestMisplacedWordsAreToldOf(t *testing.T) {
 		{"evict of an object", deployment, m{v1alpha1.LabelTarget: "paris"}, m{v1alpha1.AnnotationEvict: "rome"}, ""},
 		{"evict of what decides nothing", deployment, nil, m{v1alpha1.AnnotationEvict: "rome"}, "on the Namespace or the"},
 		{"volumes of a Deployment", deployment, nil, m{v1alpha1.AnnotationVolumes: "Move"}, "on the Namespace"},
+		{"a standby", namespace, nil, replicated(`{"target":"oslo"}`), ""},
+		{"a standby without the word", namespace, nil, m{v1alpha1.AnnotationReplication: `{"target":"oslo"}`},
+			"means nothing without the annotation skerry.dev/volumes=Replicate"},
+		{"a standby of a Deployment", deployment, nil, m{v1alpha1.AnnotationReplication: `{"target":"oslo"}`},
+			"on the Namespace, or spec.move.volumeReplication"},
+		{"a standby nowhere", namespace, nil, replicated(`{"every":"15m"}`), "it names no target"},
+		{"no JSON", namespace, nil, replicated(`oslo`), "cannot be read"},
+		{"an unknown field", namespace, nil, replicated(`{"target":"oslo","often":"1m"}`), `unknown field "often"`},
+		{"no duration", namespace, nil, replicated(`{"target":"oslo","every":"15"}`), "missing unit"},
+		{"too often", namespace, nil, replicated(`{"target":"oslo","every":"1s"}`), "every is 1s, and at least 10s"},
+		{"consistency", namespace, nil, replicated(`{"target":"oslo","consistency":"Crash"}`), `is "Crash", and Fuzzy`},
 		{"what a parent sent", deployment, nil, m{v1alpha1.AnnotationVolumes: "Move", v1alpha1.AnnotationOrigin: "shop/"}, ""},
 		{"others' names", deployment, m{"app": "x"}, m{"example.com/target": "paris"}, ""},
 	} {

@@ -219,3 +219,17 @@ func Keeper(until time.Time) []byte {
 func KeepsNot() []byte {
 	return fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, v1alpha1.AnnotationKeepUntil)
 }
+
+// TakesBack is the patch that takes orders off a mover which do not count any more, or cannot be obeyed: that its volume
+// be forgotten, that the unit begin on it.
+func TakesBack(forget, promote bool) []byte {
+	notes := map[string]any{}
+	if forget {
+		notes[v1alpha1.AnnotationKeepUntil] = nil
+	}
+	if promote {
+		notes[v1alpha1.AnnotationPromote] = nil
+	}
+	body, _ := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": notes}}) // texts
+	return body
+}

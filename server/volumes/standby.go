@@ -39,6 +39,8 @@ type Standby struct {
 	Next time.Time `json:"next,omitzero"`
 	// Problem says why there is no newer round.
 	Problem string `json:"problem,omitempty"`
+	// Ended: there will be none, as it is not replicated now.
+	Ended bool `json:"ended,omitempty"`
 	// Doing says what is under way. It is not kept.
 	Doing string `json:"-"`
 	// Settled: the volume was looked at, and holds the last round. Released: nothing of a standby is left in it, so that

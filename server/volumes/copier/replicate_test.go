@@ -11,6 +11,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/volumes"
@@ -69,6 +70,18 @@ func (r *replicated) stands(pass time.Duration) (s *volumes.Standby, pods int32)
 	return s, pods
 }
 
+// ended has the Deployment say that a standby is not replicated.
+func (r *replicated) ended(s *volumes.Standby) {
+	is := *s
+	is.Ended = true
+	k := volumes.MoverKey(&r.is.Move, r.is.Claims[0], volumes.SideStandby)
+	_, err := r.AppsV1().Deployments(k.Namespace).Patch(context.Background(), k.Name, types.MergePatchType, is.Patch(0),
+		metav1.PatchOptions{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 // received are the commands of receivers and settlers since it was asked last.
 func (r *replicated) received() (out []string) {
 	r.copying.mu.Lock()
@@ -98,8 +111,9 @@ func TestRoundsOfAStandby(t *testing.T) {
 			t.Errorf("the first round: %q", got)
 		}
 		r.restart()
+		r.ended(s)
 		r.replicate()
-		if s, _ := r.stands(10 * time.Minute); !s.Last.At.Equal(began) {
+		if s, _ := r.stands(10 * time.Minute); !s.Last.At.Equal(began) || s.Ended {
 			t.Errorf("a restart has made a round: %+v", s.Last)
 		}
 		s, _ = r.stands(5 * time.Minute)
