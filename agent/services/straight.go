@@ -18,8 +18,12 @@ import (
 // straight, as those of every Service are to its Pods at their site. Then the parent is asked again: it knows whether
 // that is still exported. While the parent does not answer, what it has said last holds.
 
-// straightTime is for how long callers are led straight to what the parent has named.
-const straightTime = time.Minute
+const (
+	// straightTime is for how long callers are led straight to what the parent has named.
+	straightTime = time.Minute
+	// straightTurn is how long what is here may take to connect, before the parent is asked.
+	straightTurn = time.Second
+)
 
 // straight is what answers for a Service at this site, as the parent has said. The zero value is nothing.
 type straight struct {
@@ -62,18 +66,35 @@ func callStraight(ctx context.Context, s *Services, e wish, old bool) io.ReadWri
 			continue
 		}
 		began, from, asked := time.Now(), e.from, ctx
-		if foreign := of.key.Space != e.of.key.Space; foreign {
+		foreign := of.key.Space != e.of.key.Space
+		if foreign {
 			from, asked = exchange.AddressOf(e.from), exchange.Untraced(ctx)
 		}
-		conn, err := callHere(asked, s, of, e.doorKey, from)
-		if err != nil {
+		conn := inTime(asked, func(ctx context.Context) (io.ReadWriteCloser, error) {
+			return callHere(ctx, s, of, e.doorKey, from)
+		})
+		if conn == nil {
 			continue // the parent says why, or knows another one
 		}
-		if asked != ctx {
+		if foreign {
 			exchange.TraceOf(ctx).Add(exchange.Hop{At: ".", Reason: exchange.Answered,
 				Message: "space " + is.Space + " answers, at this site", Micros: time.Since(began).Microseconds()})
 		}
 		return conn
+	}
+	return nil
+}
+
+// inTime connects, within straightTurn. The connection ends with ctx.
+func inTime(ctx context.Context, connect func(context.Context) (io.ReadWriteCloser, error)) io.ReadWriteCloser {
+	ctx, end := context.WithCancel(ctx)
+	late := time.AfterFunc(straightTurn, end)
+	conn, err := connect(ctx)
+	if inTime := late.Stop(); inTime && err == nil {
+		return conn
+	}
+	if end(); err == nil {
+		conn.Close()
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ type local struct {
 	mu    sync.Mutex
 	asked []exchange.Request
 	err   error
+	deaf  bool
 }
 
 func (l *local) answer(ctx context.Context, r *exchange.Request) (*http.Response, error) {
@@ -26,6 +27,10 @@ func (l *local) answer(ctx context.Context, r *exchange.Request) (*http.Response
 	defer l.mu.Unlock()
 	l.asked = append(l.asked, *r)
 	exchange.TraceOf(ctx).Add(exchange.Hop{At: ".", Reason: exchange.Answered, Pod: "db-0"})
+	if l.deaf {
+		<-ctx.Done()
+		return nil, context.Cause(ctx)
+	}
 	if l.err != nil {
 		return nil, l.err
 	}
@@ -129,7 +134,13 @@ func TestWhatIsHereAnswersWhileItIsReady(t *testing.T) {
 		t.Errorf("refused here, it was answered by %s", got)
 	}
 	l.mu.Lock()
-	l.err = nil
+	l.err, l.deaf = nil, true
+	l.mu.Unlock()
+	if got := s.answered(t); got != "the parent" {
+		t.Errorf("what is here said nothing, and it was answered by %q", got)
+	}
+	l.mu.Lock()
+	l.deaf = false
 	l.mu.Unlock()
 	s.deskPod(false)
 	eventually(t, "no Pod is ready here", func() bool { return s.Idle("desk", "db") })

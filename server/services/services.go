@@ -14,7 +14,8 @@
 //	 5. Bytes pass until both sides have ended.
 //	    A connection may be traced (exchange.Trace): then each place says what it decided. Review has a site make one.
 //	    Callers of a Service with session affinity come back to the target that has answered them (affinity.go).
-//	 6. A Service that serves an import stands for others, of other spaces, too: these are asked (imports.go).
+//	 6. A Service that serves an import stands for others, of other spaces, too: these are asked (imports.go). The site
+//	    that asks hears which of them it has itself, and calls those straight for a while.
 //	 7. Where nothing answers because it is on its way to another target, the refusal says so (exchange.Moving): the
 //	    site that asks has its callers wait.
 //
