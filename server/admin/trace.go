@@ -169,8 +169,8 @@ func noService(r *v1alpha1.ServiceReview, name string, o TraceOptions) error {
 	what := map[bool]string{false: "service", true: "serviceimport"}[o.Import]
 	err := notThere(what, name, o.Space, r.Spec.Namespace)
 	if r.Spec.Host != "" {
-		err = fmt.Errorf("%w. %s.%s is taken for the Pod %[2]s of it; for Service %[2]s of namespace %[3]s write: %[2]s -n %[3]s",
-			err, r.Spec.Host, r.Spec.Service)
+		err = fmt.Errorf("%w. %s.%s is taken for the Pod %[2]s of it; for Service %[2]s of namespace %[3]s write: "+
+			"%[2]s -n %[3]s", err, r.Spec.Host, r.Spec.Service)
 	}
 	return err
 }
