@@ -151,8 +151,8 @@ func servesImport(ctx context.Context, config *rest.Config, namespace, name stri
 func noService(r *v1alpha1.ServiceReview, space string) error {
 	err := notThere("service", r.Spec.Service, space, r.Spec.Namespace)
 	if r.Spec.Host != "" {
-		err = fmt.Errorf("%w. %s.%s is taken for the Pod %[2]s of it; for Service %[2]s of namespace %[3]s write: %[2]s -n %[3]s",
-			err, r.Spec.Host, r.Spec.Service)
+		err = fmt.Errorf("%w. %s.%s is taken for the Pod %[2]s of it; "+
+			"for Service %[2]s of namespace %[3]s write: %[2]s -n %[3]s", err, r.Spec.Host, r.Spec.Service)
 	}
 	return err
 }

@@ -119,7 +119,8 @@ func isOurs(k store.Key) bool {
 }
 
 func concerns(k store.Key) bool {
-	return isSpace(k) || isOurs(k) || isDefinition(k) || placement.IsService(k) || k.Group == "" && k.Resource == "namespaces"
+	return isSpace(k) || isOurs(k) || isDefinition(k) || placement.IsService(k) ||
+		k.Group == "" && k.Resource == "namespaces"
 }
 
 // Reset takes everything that exists.

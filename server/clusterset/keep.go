@@ -78,8 +78,9 @@ func foreign(n name, is *imported) condition {
 	if is == nil {
 		then = "; no space of the set exports a Service " + n.service + " of a Namespace " + n.namespace
 	}
-	return condition{kind: "Ready", reason: reasonNotMade, message: "somebody has written this ServiceImport, so it leads " +
-		"nowhere: the center makes those of what the spaces of the set export, and changes no other one; delete it" + then}
+	return condition{kind: "Ready", reason: reasonNotMade, message: "somebody has written this ServiceImport, so it " +
+		"leads nowhere: the center makes those of what the spaces of the set export, and changes no other one; delete it" +
+		then}
 }
 
 // showImport has an import show a status.

@@ -152,8 +152,8 @@ func lacksStandby(claims []claimAt, has []*catalog.Mover) string {
 //
 // A standby that is not replicated any more, and what is kept of a unit at a target that it was lost with, stay until
 // somebody has them forgotten: the mover is given a time until which it keeps the volume. An order that does not count
-// now is taken back, since it would be obeyed some day when nobody expects it: to forget what is replicated, and to begin
-// on a standby whose source is there.
+// now is taken back, since it would be obeyed some day when nobody expects it: to forget what is replicated, and to
+// begin on a standby whose source is there.
 func (m *volumeMoves) tidyStandby(ctx context.Context, d *Delivery, o *catalog.Object) error {
 	mover, k, uid, apiVersion := o.Mover(), o.Key(), o.UID, o.Kind.ApiVersion
 	b, _ := m.catalog.Records.Index.Binding(mover.Unit)
@@ -199,9 +199,10 @@ func (m *volumeMoves) tidyStandby(ctx context.Context, d *Delivery, o *catalog.O
 		return nil
 	}
 	kept, wanted := !mover.Until.IsZero(), d.standbys.wants(mover.Mark)
+	back := mover.Promote && connected && !here // the source is, before the unit has begun
 	switch {
-	case wanted && kept, mover.Promote && connected:
-		return patch(volumes.TakesBack(wanted && kept, mover.Promote && connected))
+	case wanted && kept, back:
+		return patch(volumes.TakesBack(wanted && kept, back))
 	case wanted:
 		return again(moverLook)
 	case !settled, mover.Side.Reads() && !here && holds:
