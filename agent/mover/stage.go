@@ -118,13 +118,15 @@ func (s *staging) takes(size int64) error {
 	if size <= s.long {
 		return nil
 	}
-	const probe = standbyDir + "/probe"
-	f, err := openFile(s.root, probe, os.O_WRONLY|os.O_CREATE)
+	if err := s.write(); err != nil {
+		return err
+	}
+	f, err := openFile(s.root, probeFile, os.O_WRONLY|os.O_CREATE)
 	if err != nil {
-		return fmt.Errorf("create %s: %w", probe, err)
+		return fmt.Errorf("create %s: %w", probeFile, err)
 	}
 	err = f.Truncate(size)
-	if err = errors.Join(err, f.Close(), s.root.Remove(probe)); err != nil {
+	if err = errors.Join(err, f.Close(), s.drop(probeFile)); err != nil {
 		return fmt.Errorf("make a file of %d bytes: %w", size, err)
 	}
 	s.long = size

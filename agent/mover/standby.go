@@ -23,6 +23,7 @@ const (
 	stagingFile = standbyDir + "/staging" // what has come of a round
 	redoFile    = standbyDir + "/redo"    // a whole round that the files become
 	roundFile   = standbyDir + "/round"   // the one that they are
+	probeFile   = standbyDir + "/probe"   // whether the volume takes a file so long
 )
 
 // ours reports whether a path is the directory of a standby, or in it.
@@ -230,7 +231,7 @@ func (v volume) release() error {
 		return fmt.Errorf("look at the volume: %w", err)
 	}
 	// The round goes last: without it the volume holds none.
-	for _, name := range []string{stagingFile, redoFile, roundFile + ".next", roundFile, standbyDir} {
+	for _, name := range []string{stagingFile, redoFile, probeFile, roundFile + ".next", roundFile, standbyDir} {
 		if err := v.drop(name); err != nil {
 			return err
 		}

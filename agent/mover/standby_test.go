@@ -108,6 +108,30 @@ func TestStandbyHoldsAWholeRound(t *testing.T) {
 	t.Logf("%d kills", kills)
 }
 
+// TestNothingOfAStandbyIsLeft: wherever a round was killed, who begins on the volume finds nothing of the standby.
+func TestNothingOfAStandbyIsLeft(t *testing.T) {
+	p := newPair(t)
+	w := newWorld(t, p.from, 200)
+	for n := 0; ; n++ {
+		_, err := p.into(Standby{At: at(0)}, nil, whole)
+		must(t, err)
+		for range 3 {
+			w.change()
+		}
+		die, _ := after(n)
+		_, killed := p.into(Standby{At: at(1)}, die, whole)
+		if _, err := settle(t.Context(), volume{p.copied, nil}, true); err != nil {
+			t.Fatalf("killed at %d: %v", n, err)
+		}
+		if _, err := os.Lstat(filepath.Join(p.to, standbyDir)); !errors.Is(err, os.ErrNotExist) {
+			t.Fatalf("killed at %d: the directory is there: %v", n, err)
+		}
+		if killed == nil && n > 30 {
+			return
+		}
+	}
+}
+
 // TestRedoIsRepeatable kills who applies a round at each write, again and again from where the last one came.
 func TestRedoIsRepeatable(t *testing.T) {
 	for seed := range uint64(6) {

@@ -146,8 +146,8 @@ func (v *volumeUser) promote(
 	switch l := first.Lost; {
 	case l == nil && first.Mode == modeEnded:
 		return fmt.Errorf("%s/%s is not replicated now, so it is not known here whether %s is lost. If it is, and the app "+
-			"is to begin on what %s holds: kubectl -n %s annotate deployment %s %s=true", first.Namespace, first.Claim, first.Source,
-			first.Target, first.Namespace, first.mover.Name, v1alpha1.AnnotationPromote)
+			"is to begin on what %s holds: kubectl -n %s annotate deployment %s %s=true", first.Namespace, first.Claim,
+			first.Source, first.Target, first.Namespace, first.mover.Name, v1alpha1.AnnotationPromote)
 	case l == nil:
 		return fmt.Errorf("%s is connected, and the app runs there. Move it with its label or its Placement: nothing is "+
 			"lost then", first.Source)

@@ -199,9 +199,10 @@ func (m *volumeMoves) tidyStandby(ctx context.Context, d *Delivery, o *catalog.O
 		return nil
 	}
 	kept, wanted := !mover.Until.IsZero(), d.standbys.wants(mover.Mark)
+	back := mover.Promote && connected && !here // the source is, before the unit has begun
 	switch {
-	case wanted && kept, mover.Promote && connected:
-		return patch(volumes.TakesBack(wanted && kept, mover.Promote && connected))
+	case wanted && kept, back:
+		return patch(volumes.TakesBack(wanted && kept, back))
 	case wanted:
 		return again(moverLook)
 	case !settled, mover.Side.Reads() && !here && holds:

@@ -220,8 +220,8 @@ func KeepsNot() []byte {
 	return fmt.Appendf(nil, `{"metadata":{"annotations":{%q:null}}}`, v1alpha1.AnnotationKeepUntil)
 }
 
-// TakesBack is the patch that takes orders off a mover which do not count any more, or cannot be obeyed: that its
-// volume be forgotten, that the unit begin on it.
+// TakesBack is the patch that takes orders off a mover which do not count: that its volume be forgotten, that the unit
+// begin on it.
 func TakesBack(forget, promote bool) []byte {
 	notes := map[string]any{}
 	if forget {
