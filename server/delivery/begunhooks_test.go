@@ -125,3 +125,36 @@ func TestACronJobFollowsWithoutAnotherHook(t *testing.T) {
 		})
 	}
 }
+
+// Where the rest of a unit was given up, it does not leave what has begun once more: cut off and joined again in one
+// moment, that never ended.
+func TestARestThatWasGivenUpStays(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f, _, web, load := begunJob(t, "BreakBeforeMake", []any{})
+		f.eventually("the rest has left a", func() bool { return !f.has("a", web) })
+		f.gone("a", web)
+		f.eventually("the rest is on b", func() bool { return f.has("b", web) })
+		time.Sleep(10 * time.Minute) // and is not ready there in time
+		f.eventually("it is given up there", func() bool {
+			if !f.has("b", web) {
+				f.gone("b", web)
+			}
+			f.reportIfHas("a", web)
+			return f.has("a", web) && !f.has("b", web)
+		})
+		seq := func() uint64 {
+			f.d.catalog.RLock()
+			defer f.d.catalog.RUnlock()
+			return f.d.catalog.Records.Index.NextSeq()
+		}
+		before := seq()
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if n := seq() - before; n > 12 { // it is tried again after 1, 2, 4 .. 30 minutes
+			t.Errorf("it was cut off %d times", n)
+		}
+		if !f.has("a", load) || f.has("b", load) {
+			t.Errorf("the Job is at a %v, at b %v", f.has("a", load), f.has("b", load))
+		}
+	})
+}

@@ -31,6 +31,7 @@ type plan struct {
 	generation int64
 	unit       binding.UnitID
 	at         catalog.Stored // the Binding as it is stored
+	members    []*catalog.Object
 	look       *look
 	choice     placement.Choice
 	stays      []placement.Stay // what it has to leave and does not
@@ -215,6 +216,7 @@ func (d *Delivery) look(r catalog.Ref) *plan {
 	rule := g.Rule()
 	f.Suspended = rule != nil && rule.Suspended
 	world, current := d.catalog.WorldOf(g), d.catalog.Names(b.Here())
+	p.members = members
 	again := try(members, wish, g)
 	p.none = wish.None && p.problem == ""
 	p.nowhere = wish.Nowhere() && p.problem == ""
