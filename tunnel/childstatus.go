@@ -46,9 +46,10 @@ func (c *child) sendConditions(ctx context.Context) error {
 }
 
 // sendStatus sends what differs from what was sent, all where the parent does not take changes. It returns what is sent
-// now, without the offer.
+// now, without the offer. A change is one of what a parent keeps of a status, which has bounds.
 func (c *child) sendStatus(sent map[string]any, said ChildStatus) (map[string]any, error) {
-	all, err := fieldsOf(said)
+	kept, _ := said.bounded()
+	all, err := fieldsOf(kept)
 	if err != nil {
 		return nil, err
 	}

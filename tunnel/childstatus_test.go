@@ -1,11 +1,14 @@
 package tunnel
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
 	"testing"
+	"time"
 
 	"skerry.dev/skerry/tunnel/wire"
 )
@@ -92,6 +95,47 @@ type heardOf struct {
 }
 
 func (h *heardOf) Status(s ChildStatus, _ int) { h.last = s }
+
+// said is a stream that keeps what is written to it, to be read.
+type said struct{ bytes.Buffer }
+
+func (*said) Close() error                { return nil }
+func (*said) Cancel()                     {}
+func (*said) SetDeadline(time.Time) error { return nil }
+
+// Where a parent drops a part of a status, a change of it does not bring back what has changed alone.
+func TestAChangeOfWhatIsDropped(t *testing.T) {
+	of := func(cpu string) ChildStatus {
+		allocated := map[string]string{"cpu": cpu}
+		for i := range maxResources {
+			allocated[fmt.Sprintf("example.com/device-%d", i)] = "1"
+		}
+		return ChildStatus{Cluster: &ClusterFacts{Nodes: 1, Allocated: allocated}}
+	}
+	control := newControl(&said{}, nil)
+	c, heard := &child{control: control, saysChanges: true}, &heardOf{}
+	p := &parent{ParentConfig: ParentConfig{Listener: heard}}
+	var sent map[string]any
+	for i, status := range []ChildStatus{of("1"), of("2"), {Cluster: &ClusterFacts{Nodes: 2}}} {
+		var err error
+		if sent, err = c.sendStatus(sent, status); err != nil {
+			t.Fatal(err)
+		}
+		if i == 1 {
+			if in := control.stream.(*said); in.Len() > 0 {
+				t.Errorf("%d bytes tell a change of what is dropped", in.Len())
+			}
+			continue
+		}
+		kind, payload, err := control.receive()
+		if err == nil {
+			err = p.statusSaid(kind, payload)
+		}
+		if want, _ := status.bounded(); err != nil || !reflect.DeepEqual(heard.last, want) {
+			t.Errorf("heard %+v, %v, want %+v", heard.last, err, want)
+		}
+	}
+}
 
 // Whatever comes as a change, what is kept of it is bounded.
 func FuzzChange(f *testing.F) {

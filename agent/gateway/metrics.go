@@ -6,6 +6,8 @@ import (
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"skerry.dev/skerry/tunnel/upward"
 )
 
 // Metrics are the figures of a gateway. Register them once.
@@ -65,7 +67,7 @@ func (m *Metrics) pass(w *status, r *http.Request) (end func()) {
 		r.Body = &countedBody{r.Body, m.bytes.WithLabelValues("up")}
 	}
 	w.down = m.bytes.WithLabelValues("down")
-	watch := isWatch(r)
+	watch := upward.IsWatch(r)
 	if watch {
 		m.watches.Inc()
 	}
@@ -75,19 +77,6 @@ func (m *Metrics) pass(w *status, r *http.Request) (end func()) {
 		}
 		m.requests.WithLabelValues(strconv.Itoa(w.code)).Inc()
 	}
-}
-
-// isWatch reports whether a request asks for a watch, as an API server reads it.
-func isWatch(r *http.Request) bool {
-	values, given := r.URL.Query()["watch"]
-	if !given || r.Method != http.MethodGet {
-		return false
-	}
-	switch values[0] {
-	case "0", "false", "False", "FALSE", "f", "F":
-		return false
-	}
-	return true
 }
 
 type countedBody struct {

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"skerry.dev/skerry/tunnel/upward"
 )
 
 // Requests are counted by their end, refusals by their reason, and a watch while it is open.
@@ -38,7 +40,7 @@ skerry_gateway_requests_total{code="401"} 1
 		"watch=false": false, "watch=0": false, "": false} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://x/api/v1/pods?"+query, nil)
 		must(t, err)
-		if isWatch(r) != want {
+		if upward.IsWatch(r) != want {
 			t.Errorf("%q: %v", query, !want)
 		}
 	}

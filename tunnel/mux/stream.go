@@ -228,19 +228,26 @@ func (s *stream) growLocked() int {
 	fast := now.Sub(s.epoch) < soon || s.window == 0 && now.Sub(s.came) < soon
 	s.epoch = now
 	more := min(s.size, s.most-s.size)
-	if !fast || more <= 0 || !s.c.Budget.take(more, extraShare, s.c.ofChild(s.id)) {
+	if !fast || !s.widenLocked(more) {
 		return 0
 	}
-	s.size += more
 	return more
+}
+
+// widenLocked takes more bytes for the window out of the budget, and reports whether it has as many.
+func (s *stream) widenLocked(more int) bool {
+	if more <= 0 || !s.c.Budget.take(more, extraShare, s.c.ofChild(s.id)) {
+		return false
+	}
+	s.size += more
+	return true
 }
 
 // Expect widens the window at once, as tunnel.Expect has it. It does nothing where the budget does not have as much.
 func (s *stream) Expect(bytes int) {
 	s.c.mu.Lock()
 	more := min(bytes, s.most) - s.size
-	if more > 0 && s.held && s.broken == nil && !s.inEnd && s.c.Budget.take(more, extraShare, s.c.ofChild(s.id)) {
-		s.size += more
+	if s.held && s.broken == nil && !s.inEnd && s.widenLocked(more) {
 		s.window += more
 		s.c.oweLocked(s.id, more)
 	}

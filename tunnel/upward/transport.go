@@ -4,7 +4,7 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"strconv"
+	"net/url"
 	"time"
 
 	"skerry.dev/skerry/tunnel"
@@ -53,8 +53,21 @@ func (e expecting) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // hasEnd reports whether what is asked for is read once: neither watched, followed nor a connection.
 func hasEnd(r *http.Request) bool {
-	query := r.URL.Query()
-	watch, _ := strconv.ParseBool(query.Get("watch"))
-	follow, _ := strconv.ParseBool(query.Get("follow"))
-	return r.Method == http.MethodGet && !watch && !follow && r.Header.Get("Upgrade") == ""
+	return r.Method == http.MethodGet && !IsWatch(r) && !says(r.URL.Query(), "follow") && r.Header.Get("Upgrade") == ""
+}
+
+// IsWatch reports whether a request asks for a watch, as an API server reads it.
+func IsWatch(r *http.Request) bool { return r.Method == http.MethodGet && says(r.URL.Query(), "watch") }
+
+// says reports whether an option is given and not false.
+func says(query url.Values, option string) bool {
+	values, given := query[option]
+	if !given {
+		return false
+	}
+	switch values[0] {
+	case "0", "false", "False", "FALSE", "f", "F":
+		return false
+	}
+	return true
 }

@@ -131,6 +131,7 @@ func TestWhatHasAnEnd(t *testing.T) {
 		{http.MethodGet, "watch=false&limit=500", "", true},
 		{http.MethodGet, "watch=true", "", false},
 		{http.MethodGet, "watch=1", "", false},
+		{http.MethodGet, "watch", "", false},
 		{http.MethodGet, "follow=true", "", false},
 		{http.MethodGet, "command=sh", "websocket", false},
 		{http.MethodPost, "", "", false},
