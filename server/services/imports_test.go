@@ -126,7 +126,7 @@ func TestASpaceKeepsItsPlacesToItself(t *testing.T) {
 }
 
 // A site that asks for itself hears what answers there, so that it needs not ask again. One below a relay does not, nor
-// one whose callers are to come back to where they were.
+// one whose callers are to come back to where they were. What the target that answers says of it is told nobody.
 func TestASiteHearsOfWhatIsThere(t *testing.T) {
 	at := map[store.Key][]string{offered("base"): {"oslo", "paris"}, offered("more"): {"oslo"}, offered("shop"): {"paris"}}
 	for name, c := range map[string]struct {

@@ -170,9 +170,12 @@ func (s *Services) connect(
 		if by < len(places) {
 			s.answered(keeping, places[by])
 		}
+		// What another target says of it counts for nothing.
+		var at []upward.Here
 		if target != "" && site == target && keeping.time == 0 { // it has asked for itself, and may choose
-			upward.LeadHere(resp.Header, here(target, answers))
+			at = here(target, answers)
 		}
+		upward.LeadHere(resp.Header, at)
 		return resp, nil
 	}
 	code, reason := http.StatusServiceUnavailable, "ServiceUnavailable"

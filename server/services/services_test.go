@@ -94,7 +94,9 @@ func (w *world) Do(ctx context.Context, target string, r *exchange.Request) (*ht
 		}
 		there.Close()
 	}()
-	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Header: exchange.Bytes(), Body: here}, nil
+	header := exchange.Bytes()
+	upward.LeadHere(header, []upward.Here{{Space: "guard", Namespace: "app", Service: "db", UID: "of-guard"}}) // no target's to say
+	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Header: header, Body: here}, nil
 }
 
 func (w *world) services() *Services {

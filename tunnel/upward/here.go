@@ -18,8 +18,9 @@ type Here struct{ Space, Namespace, Service, UID string }
 // mostHere is how many a site is told of.
 const mostHere = 16
 
-// LeadHere has an answer say what answers at the site itself.
+// LeadHere has an answer say what answers at the site itself, and nothing else of that.
 func LeadHere(h http.Header, all []Here) {
+	h.Del(headerHere)
 	var words []string
 	for _, is := range all[:min(len(all), mostHere)] {
 		words = append(words, is.Space+"/"+is.Namespace+"/"+is.Service+"/"+is.UID)
