@@ -32,6 +32,7 @@ type Config struct {
 // Controller keeps the imports of all sets. Its methods may be called concurrently.
 type Controller struct {
 	cfg   Config
+	slow  *patience // cfg.API
 	queue queue.Queue[item]
 
 	mu     sync.Mutex
@@ -78,7 +79,9 @@ const workers = 4
 
 // New returns a Controller. It does nothing before Run.
 func New(c Config) *Controller {
-	return &Controller{cfg: c, queue: queue.New[item](20*time.Millisecond, 30*time.Second),
+	slow := newPatience(c.API)
+	c.API = slow
+	return &Controller{cfg: c, slow: slow, queue: queue.New[item](20*time.Millisecond, 30*time.Second),
 		spaces: map[string]member{}, ages: map[string]ages{}, exports: map[name]map[string]*export{},
 		holders: map[name]map[string]map[store.Key]bool{}, served: map[name]name{}, leads: map[lead][]Offer{}}
 }
@@ -181,6 +184,7 @@ func (c *Controller) takeLocked(w store.Write) {
 			c.allLocked()
 		}
 	case isDefinition(w.Key):
+		c.slow.take(w.Key, w.Object)
 		if c.spaces[w.Key.Space].set != "" && !staysInSpace(w.Object) {
 			c.queue.Add(item{space: w.Key.Space})
 		}
