@@ -139,8 +139,8 @@ var errNoShare = fmt.Errorf("the space has its share of the ports of this machin
 // choice.
 const mostPortsOfImports = mostPortsOfSpace / 2
 
-var errNoShareOfImports = fmt.Errorf("imports of the space have their share of the ports of this machine, %d; what else "+
-	"the space has gets the rest", mostPortsOfImports)
+var errNoShareOfImports = fmt.Errorf("imports of the space have their share of the ports of this machine, %d; what "+
+	"else the space has gets the rest", mostPortsOfImports)
 
 var errNoPort = fmt.Errorf("all ports from %d to %d of this machine are taken", firstPort, lastPort)
 

@@ -12,8 +12,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// The definitions of both kinds are a space's own where it had some before it joined, and may have a webhook convert each
-// object that is read or written. So they are as slow as such a space likes, and few workers look after all.
+// The definitions of both kinds are a space's own where it had some before it joined, and may have a webhook convert
+// each object that is read or written. So they are as slow as such a space likes, and few workers look after all.
 
 const (
 	// answerTime is how long one request may take.
