@@ -98,7 +98,7 @@ func (c *Collect) beginLocked(col *collector, spec v1alpha1.StatusCollectorSpec)
 		c.bySpace[space] = map[store.Key]*collector{}
 	}
 	if len(c.bySpace[space]) >= maxCollectors {
-		col.waits, col.problem = &spec, errTooMany
+		col.waits, col.problem = &spec, tooMany
 		return
 	}
 	c.bySpace[space][col.key] = col

@@ -299,7 +299,7 @@ func (c *Collect) writeStatus(ctx context.Context, col *collector, f fold) error
 	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Valid",
 		ObservedGeneration: col.generation}
 	switch {
-	case col.problem == errTooMany:
+	case col.problem == tooMany:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "TooManyCollectors", col.problem
 	case col.program == nil:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "InvalidSpec", col.problem
@@ -328,8 +328,8 @@ func (c *Collect) writeStatus(ctx context.Context, col *collector, f fold) error
 	return nil
 }
 
-// errTooMany is the problem of a collector that waits.
-var errTooMany = fmt.Sprintf("the space has %d other StatusCollectors, and no more are folded; delete some", maxCollectors)
+// tooMany is the problem of a collector that waits.
+var tooMany = fmt.Sprintf("the space has %d other StatusCollectors, and no more are folded; delete some", maxCollectors)
 
 func textOrNull(text string) any {
 	if text == "" {
