@@ -76,8 +76,9 @@ type spec struct {
 // keepEvery is how often a slice that is as it is to be is written again, for what others did to it.
 const keepEvery = 10 * time.Minute
 
-// settle looks at all that is dirty. What fails stays so.
+// settle looks at all that is dirty. What fails stays so, and keeps nothing else from being done.
 func (s *Services) settle(ctx context.Context) error {
+	s.anew = false
 	at := netip.Addr{}
 	if s.Address != nil {
 		var err error
@@ -99,18 +100,19 @@ func (s *Services) settle(ctx context.Context) error {
 		return cmp.Or(cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.service, b.service))
 	})
 	var failed []error
+	before := s.failed
+	s.failed = map[name]struct{}{}
 	for _, n := range dirty {
 		if err := s.settleOne(ctx, n); err != nil {
 			failed = append(failed, fmt.Errorf("service %s/%s: %w", n.namespace, n.service, err))
+			_, again := before[n]
+			s.failed[n], s.anew = struct{}{}, s.anew || !again
 			s.mu.Lock()
 			s.dirty[n] = struct{}{} // which wakes nobody: it waits
 			s.mu.Unlock()
 		}
 	}
-	if len(failed) == 0 {
-		failed = append(failed, s.dropFronts(ctx))
-	}
-	return errors.Join(failed...)
+	return errors.Join(append(failed, s.dropFronts(ctx))...)
 }
 
 // settleOne makes one Service as it is to be.
@@ -276,8 +278,8 @@ func (s *Services) listen(
 	for _, k := range slices.SortedFunc(maps.Keys(wanted), compareDoors) {
 		d := e.ports[k]
 		if d == nil {
-			if s.portsOfSpace(e.of.key.Space) >= mostPortsOfSpace {
-				failed = append(failed, errNoShare)
+			if err := hasShare(s, e); err != nil {
+				failed = append(failed, err)
 				continue
 			}
 			before, had := s.ports.given[portKey{e.of.uid, k}]
@@ -299,16 +301,26 @@ func (s *Services) listen(
 	return out, errors.Join(failed...)
 }
 
-// portsOfSpace counts the ports of a space's Services.
-func (s *Services) portsOfSpace(space string) (n int) {
+// hasShare returns an error where a Service may have no more ports, for its space or for the imports of that.
+func hasShare(s *Services, of *entry) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, e := range s.entries {
-		if e.of.key.Space == space {
-			n += len(e.ports)
+	all, imports := 0, 0
+	for n, e := range s.entries {
+		if e.of.key.Space != of.of.key.Space {
+			continue
+		}
+		if all += len(e.ports); len(s.members[n]) > 0 {
+			imports += len(e.ports)
 		}
 	}
-	return n
+	switch {
+	case all >= mostPortsOfSpace:
+		return errNoShare
+	case imports >= mostPortsOfImports && len(s.members[of.of.at]) > 0:
+		return errNoShareOfImports
+	}
+	return nil
 }
 
 // close ends an entry and its connections. Gone gives its ports back.

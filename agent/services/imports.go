@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/agent/target"
+	"skerry.dev/skerry/tunnel/exchange"
 )
 
 // A Service that serves an import of its space has a name in the zone of cluster sets, too: the cluster's DNS finds its
@@ -45,8 +46,8 @@ type imported struct {
 
 // nameImport has the cluster's DNS know a Service by the name of the import that it serves, if it serves one.
 func (s *Services) nameImport(ctx context.Context, e *entry, o *target.Object, is *spec) error {
-	of := o.Metadata.Labels[target.LabelImported]
-	if of == "" || is.ClusterIP == headless || time.Since(s.importless) < lookEvery {
+	of := o.Metadata.Labels[target.LabelImported] // which whoever uses the space may write, too
+	if !exchange.IsHost(of) || is.ClusterIP == headless || time.Since(s.importless) < lookEvery {
 		return nil
 	}
 	want := target.Import{Namespace: e.of.at.namespace, Name: of, Service: e.of.at.service, UID: e.of.uid,

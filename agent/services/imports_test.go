@@ -91,6 +91,19 @@ func TestTheClusterKnowsWhatIsImported(t *testing.T) {
 			eventually(t, "it is there", func() bool { return says(s) == "[10.96.0.9] 80 true" })
 		})
 	}
+	t.Run("no name", func(t *testing.T) { // the label is anybody's who uses the space
+		api := newAPI(t)
+		api.Serve(kind("v1beta1"))
+		is := service(target.ReachSpace, port("http", 80, "TCP"))
+		is["metadata"].(m)["labels"].(m)[target.LabelImported] = "No_Name"
+		s := run(t, &site{api: api, up: newParent(t), uid: api.Put("v1", "Service", "app", "web", is)}, t.TempDir())
+		if _, err := io.ReadFull(s.dial(t, "http"), make([]byte, 4)); err != nil {
+			t.Fatal(err)
+		}
+		if o := api.Object("multicluster.x-k8s.io", "serviceimports", "app", "No_Name"); o != nil {
+			t.Errorf("the cluster is told of %v", o)
+		}
+	})
 	t.Run("unknown", func(t *testing.T) {
 		s := importing(t, nil)
 		if _, err := io.ReadFull(s.dial(t, "http"), make([]byte, 4)); err != nil {

@@ -135,6 +135,13 @@ const mostPortsOfSpace = (lastPort - firstPort + 1) / 2
 var errNoShare = fmt.Errorf("the space has its share of the ports of this machine, %d, for its other Services; "+
 	"let some answer only where they are (annotation skerry.dev/reach: Target)", mostPortsOfSpace)
 
+// mostPortsOfImports bounds how many of them are of imports, which other spaces export, and of which nobody here has a
+// choice.
+const mostPortsOfImports = mostPortsOfSpace / 2
+
+var errNoShareOfImports = fmt.Errorf("imports of the space have their share of the ports of this machine, %d; what "+
+	"else the space has gets the rest", mostPortsOfImports)
+
 var errNoPort = fmt.Errorf("all ports from %d to %d of this machine are taken", firstPort, lastPort)
 
 // listen listens at the port that stands for one of a Service: the one that it had, or a free one.

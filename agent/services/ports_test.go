@@ -1,6 +1,7 @@
 package services
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -75,11 +76,11 @@ func TestASpaceHasItsShareOfPorts(t *testing.T) {
 		}
 	}
 	full(greedy)
-	if n := s.portsOfSpace("shop"); n != mostPortsOfSpace {
-		t.Fatalf("%d ports are taken", n)
+	if err := hasShare(s.Services, greedy); !errors.Is(err, errNoShare) {
+		t.Fatalf("there is room: %v", err)
 	}
-	if n := s.portsOfSpace("team"); n != 0 {
-		t.Errorf("another space has %d", n)
+	if err := hasShare(s.Services, &entry{of: callee{key: store.Key{Space: "team"}}}); err != nil {
+		t.Errorf("another space: %v", err)
 	}
 	more := service(target.ReachSpace, port("http", 80, "TCP"), port("also", 81, "TCP"), port("more", 82, "TCP"))
 	s.api.Replace("v1", "Service", "app", "web", more)
@@ -89,6 +90,35 @@ func TestASpaceHasItsShareOfPorts(t *testing.T) {
 	}
 	full(nil)
 	eventually(t, "there is room", func() bool { return s.portsOf()["more"] != 0 })
+}
+
+// What other spaces export leaves a space room for its own Services.
+func TestImportsHaveTheirShareOfPorts(t *testing.T) {
+	s := New(Config{})
+	entryOf := func(service string, ports int) *entry {
+		e := &entry{of: callee{key: store.Key{Space: "shop"}, at: name0(service)}, ports: map[doorKey]*door{}}
+		for n := range uint16(ports) {
+			e.ports[doorKey{"", n}] = &door{}
+		}
+		s.entries[e.of.at] = e
+		return e
+	}
+	own, one, many := entryOf("own", 10), entryOf("one", 1), entryOf("many", mostPortsOfImports-1)
+	for _, is := range []*entry{one, many} {
+		s.members[is.of.at] = map[owner]bool{{"desk", "u-desk"}: true}
+	}
+	for what, c := range map[string]struct {
+		of   *entry
+		want error
+	}{"an import": {one, errNoShareOfImports}, "the space's own": {own, nil}} {
+		if err := hasShare(s, c.of); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	delete(s.entries, many.of.at)
+	if err := hasShare(s, one); err != nil {
+		t.Errorf("there is room again: %v", err)
+	}
 }
 
 func FuzzPorts(f *testing.F) {

@@ -72,6 +72,10 @@ type Services struct {
 	ports *ports
 	at    netip.Addr
 	stale bool // there may be fronts that stand for nothing
+	// failed are the Services that could not be made as they are to be when they were last looked at, and anew says that
+	// one of them could be before.
+	failed map[name]struct{}
+	anew   bool
 	// importless is when the cluster last did not know ServiceImports.
 	importless time.Time
 }
@@ -176,6 +180,9 @@ func (s *Services) loop(ctx context.Context) {
 	wait, said := retryFirst, ""
 	for ctx.Err() == nil {
 		err := s.settle(ctx)
+		if s.anew {
+			wait = retryFirst // it does not wait for as long as what has failed for long, of another space maybe
+		}
 		pause := lookEvery
 		switch {
 		case err == nil:

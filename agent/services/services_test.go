@@ -147,6 +147,39 @@ func TestAForeignSliceIsLeftAlone(t *testing.T) {
 	}
 }
 
+// A Service that cannot be made as it is to be, which whoever uses a space may bring about, keeps those of other spaces
+// neither from being tried again soon nor from being tidied up after.
+func TestAServiceThatFailsKeepsNoOtherWaiting(t *testing.T) {
+	s := &site{api: newAPI(t), up: newParent(t)}
+	s.api.Put("discovery.k8s.io/v1", "EndpointSlice", "app", "skerry-web", m{"addressType": "FQDN"}) // somebody else's
+	s.uid = s.api.Put("v1", "Service", "app", "web", service(target.ReachSpace, port("http", 80, "TCP")))
+	next := service(target.ReachSpace, port("http", 80, "TCP"))
+	next["metadata"].(m)["name"] = "web-next"
+	s.api.Put("v1", "Service", "app", "web-next", next) // of which nobody knows yet whose it is
+	s.start(t, t.TempDir())()
+	s.ports, _ = openPorts(filepath.Join(t.TempDir(), "services.json"))
+	s.failed, s.dirty, s.stale = nil, map[name]struct{}{}, true // whatever it has come to
+	defer s.closeAll()
+	settle := func(service string, anew bool) {
+		t.Helper()
+		o, err := s.client.Get(t.Context(), services, "app", service, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.oneService(target.Added, o)
+		if err := s.settle(t.Context()); err == nil || s.anew != anew {
+			t.Errorf("%s fails anew: %t, %v", service, s.anew, err)
+		}
+	}
+	settle("web", true)
+	if s.stale {
+		t.Error("fronts that stand for nothing stay")
+	}
+	settle("web", false)
+	settle("web-next", true)
+	settle("web-next", false)
+}
+
 // What has no name to lead elsewhere by has no slice, and a site without Services that reach their space watches
 // none.
 func TestWhatDoesNotLead(t *testing.T) {

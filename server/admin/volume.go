@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/tools/remotecommand"
 	"k8s.io/streaming/pkg/httpstream"
 
+	"skerry.dev/skerry/server/admin/fleet"
 	"skerry.dev/skerry/server/podexec"
 )
 
@@ -100,7 +101,7 @@ func CopyVolume(ctx context.Context, o CopyVolumeOptions) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintln(o.Out, last)
+	fmt.Fprintln(o.Out, fleet.OneLine(last)) // the Pod's words
 	return nil
 }
 

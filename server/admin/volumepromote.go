@@ -15,11 +15,22 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"skerry.dev/skerry/server/admin/fleet"
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/volumes"
 	"skerry.dev/skerry/tunnel/ondemand"
 	"skerry.dev/skerry/tunnel/output"
 )
+
+// printable leaves out of what is printed, a text at a time, what a terminal would obey: whoever may write Deployments
+// of a space may write what is said of its standbys.
+type printable struct{ io.Writer }
+
+// Write implements io.Writer.
+func (p printable) Write(b []byte) (int, error) {
+	_, err := io.WriteString(p.Writer, fleet.Printable(string(b)))
+	return len(b), err
+}
 
 // PromoteVolumeCommand is `skerry volume promote`.
 func PromoteVolumeCommand() *cli.Command {
@@ -117,6 +128,7 @@ func one(list []standby, claim types.NamespacedName, at string, kept bool) (stan
 func (v *volumeUser) promote(
 	ctx context.Context, claim types.NamespacedName, at string, dry bool, wait time.Duration, out io.Writer,
 ) error {
+	out = printable{out}
 	list, err := v.standbys(ctx, "")
 	if err != nil {
 		return err
@@ -263,6 +275,7 @@ var errReplicated = errors.New("is replicated")
 func (v *volumeUser) forget(
 	ctx context.Context, claim types.NamespacedName, at string, yes bool, wait time.Duration, out io.Writer,
 ) error {
+	out = printable{out}
 	list, err := v.standbys(ctx, claim.Namespace)
 	if err != nil {
 		return err

@@ -170,3 +170,23 @@ func TestOrdersThatTheCenterTakesBack(t *testing.T) {
 		t.Errorf("forget: %v after %d orders", err, orders)
 	}
 }
+
+// What stands on a Deployment of a space does nothing to the terminal of whoever promotes or forgets a standby.
+func TestWordsOfStandbysArePrinted(t *testing.T) {
+	of := standbyOf(&volumes.Lost{Since: listedAt.Add(-3 * time.Minute), Certain: true})
+	of.Source, of.Target = "paris\x1b[31m", "oslo\x1b]0;x\a"
+	notes := types.NamespacedName{Namespace: "web", Name: "notes"}
+	var out bytes.Buffer
+	v, _ := volumeWorld(moverOf("notes", volumes.SideStandby, of, ""))
+	if err := v.promote(t.Context(), notes, "", true, time.Second, &out); err != nil {
+		t.Error(err)
+	}
+	of.Lost, of.Ended = nil, true
+	v, _ = volumeWorld(moverOf("notes", volumes.SideStandby, of, ""))
+	if err := v.forget(t.Context(), notes, "", false, time.Second, &out); err != nil {
+		t.Error(err)
+	}
+	if text := out.String(); strings.ContainsAny(text, "\x1b\a") || strings.Count(text, "oslo") != 2 {
+		t.Errorf("%q", text)
+	}
+}

@@ -45,20 +45,25 @@ func (s *reviews) ofService(r *http.Request, space string, body []byte) (*v1alph
 	return review, nil
 }
 
-// hidePods leaves out the names of Pods that the user may not get.
+// hidePods leaves out the names of Pods that the user may not get, also where messages have them.
 func (s *reviews) hidePods(r *http.Request, q *v1alpha1.ServiceReviewSpec, status *v1alpha1.ServiceReviewStatus) {
 	namespace, name, _ := strings.Cut(status.As, "/")
 	if status.As != "" && s.mayGetOf(r, "pods", namespace, name) != nil {
 		status.As = ""
 	}
-	names := []*string{&status.Pod}
+	names, texts := []*string{&status.Pod}, []*string{&status.Message}
 	for i := range status.Hops {
-		names = append(names, &status.Hops[i].Pod)
+		names, texts = append(names, &status.Hops[i].Pod), append(texts, &status.Hops[i].Message)
 	}
 	for _, name := range names {
-		if *name != "" && s.mayGetOf(r, "pods", q.Namespace, *name) != nil {
-			*name = ""
+		if *name == "" || s.mayGetOf(r, "pods", q.Namespace, *name) == nil {
+			continue
 		}
+		for _, text := range texts {
+			*text = strings.ReplaceAll(*text, "pod "+q.Namespace+"/"+*name, "a pod")
+			*text = strings.ReplaceAll(*text, "pod "+*name, "a pod")
+		}
+		*name = ""
 	}
 }
 

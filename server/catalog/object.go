@@ -143,7 +143,8 @@ type RenderOptions struct {
 	variants map[variant]*RenderOptions
 	// whole are the same options with all replicas on each target, where division says otherwise.
 	whole *RenderOptions
-	// made are the same options for single objects whose variant has words. They are made when they are asked for.
+	// made are weak pointers to the same options for single objects whose variant has words. They are made when they are
+	// asked for.
 	made *sync.Map
 }
 

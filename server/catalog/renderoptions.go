@@ -2,7 +2,9 @@ package catalog
 
 import (
 	"cmp"
+	"runtime"
 	"sync"
+	"weak"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/customize"
@@ -90,15 +92,30 @@ func (c *Catalog) WantedOptions(o *Object) *RenderOptions {
 }
 
 // with returns the options of a variant that has words, of those that it has without them: the same ones for the same
-// words.
+// words. They are forgotten when no object has them, since users choose the words.
 func (m *RenderOptions) with(plain *RenderOptions, is variant) *RenderOptions {
-	if known, ok := m.made.Load(is); ok {
-		return known.(*RenderOptions)
+	all := m.made
+	for {
+		known, has := all.Load(is)
+		if has {
+			if o := known.(weak.Pointer[RenderOptions]).Value(); o != nil {
+				return o
+			}
+		}
+		made := *plain
+		made.variant = is
+		next := weak.Make(&made)
+		if has && !all.CompareAndSwap(is, known, next) {
+			continue
+		}
+		if !has {
+			if _, has = all.LoadOrStore(is, next); has {
+				continue
+			}
+		}
+		runtime.AddCleanup(&made, func(is variant) { all.CompareAndDelete(is, next) }, is)
+		return &made
 	}
-	made := *plain
-	made.variant = is
-	known, _ := m.made.LoadOrStore(is, &made)
-	return known.(*RenderOptions)
 }
 
 // RerenderIfStale enqueues objects that were rendered with other options than they should be

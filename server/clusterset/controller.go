@@ -32,12 +32,13 @@ type Config struct {
 // Controller keeps the imports of all sets. Its methods may be called concurrently.
 type Controller struct {
 	cfg   Config
+	slow  *patience // cfg.API
 	queue queue.Queue[item]
 
 	mu     sync.Mutex
 	spaces map[string]member
-	// counts says how many ServiceExports each space has.
-	counts map[string]int
+	// ages are the ServiceExports of each space.
+	ages map[string]ages
 	// exports are the ServiceExports of each name, by space.
 	exports map[name]map[string]*export
 	// holders are the spaces that have something that the center made for a name, or a ServiceImport of their own.
@@ -78,8 +79,10 @@ const workers = 4
 
 // New returns a Controller. It does nothing before Run.
 func New(c Config) *Controller {
-	return &Controller{cfg: c, queue: queue.New[item](20*time.Millisecond, 30*time.Second),
-		spaces: map[string]member{}, counts: map[string]int{}, exports: map[name]map[string]*export{},
+	slow := newPatience(c.API)
+	c.API = slow
+	return &Controller{cfg: c, slow: slow, queue: queue.New[item](20*time.Millisecond, 30*time.Second),
+		spaces: map[string]member{}, ages: map[string]ages{}, exports: map[name]map[string]*export{},
 		holders: map[name]map[string]map[store.Key]bool{}, served: map[name]name{}, leads: map[lead][]Offer{}}
 }
 
@@ -126,7 +129,7 @@ func (c *Controller) Reset(_ int64, all store.Listing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	clear(c.spaces)
-	clear(c.counts)
+	clear(c.ages)
 	clear(c.exports)
 	clear(c.holders)
 	for w := range all.Objects(concerns) {
@@ -181,6 +184,7 @@ func (c *Controller) takeLocked(w store.Write) {
 			c.allLocked()
 		}
 	case isDefinition(w.Key):
+		c.slow.take(w.Key, w.Object)
 		if c.spaces[w.Key.Space].set != "" && !staysInSpace(w.Object) {
 			c.queue.Add(item{space: w.Key.Space})
 		}
@@ -215,38 +219,22 @@ func (c *Controller) exportLocked(n name, space, since string, there bool) {
 	if is := c.exports[n][space]; is != nil {
 		e, had = *is, true
 	}
+	if had {
+		c.ages[space] = c.ages[space].without(aged{e.since, n})
+	}
 	e.since = since
 	put(c.exports, n, space, &e, there)
 	c.queue.Add(item{name: n})
-	switch {
-	case there && !had:
-		c.counts[space]++
-	case !there && had:
-		if c.counts[space]--; c.counts[space] == 0 {
-			delete(c.counts, space)
+	if there {
+		c.ages[space] = c.ages[space].with(aged{since, n})
+	} else if had {
+		if len(c.ages[space]) >= mostExports { // another one counts now
+			c.queue.Add(item{name: c.ages[space][mostExports-1].name})
 		}
-		if c.counts[space] >= mostExports { // another one counts now
-			for n, all := range c.exports {
-				if all[space] != nil {
-					c.queue.Add(item{name: n})
-				}
-			}
+		if len(c.ages[space]) == 0 {
+			delete(c.ages, space)
 		}
 	}
-}
-
-// overLocked reports whether a space has mostExports that are older than one. c.mu must be held.
-func (c *Controller) overLocked(space string, n name) bool {
-	if c.counts[space] <= mostExports {
-		return false
-	}
-	older, since := 0, c.exports[n][space].since
-	for other, all := range c.exports {
-		if e := all[space]; e != nil && (e.since < since || e.since == since && other.String() < n.String()) {
-			older++
-		}
-	}
-	return older >= mostExports
 }
 
 // namespaceLocked has what is exported from a Namespace looked at: a space may have it only now. c.mu must be held.

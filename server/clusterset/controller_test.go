@@ -318,7 +318,7 @@ func TestASpaceExportsSoMany(t *testing.T) {
 	}
 	over := func() (n int) {
 		for i := range mostExports + 1 {
-			if c.c.overLocked("shop", name{"app", fmt.Sprint("s", 1000+i)}) {
+			if c.c.ages["shop"].over(aged{"2026-01-01T00:00:00Z", name{"app", fmt.Sprint("s", 1000+i)}}) {
 				n++
 			}
 		}
@@ -331,5 +331,12 @@ func TestASpaceExportsSoMany(t *testing.T) {
 	}
 	c.c.Apply(store.Write{Key: exportKey("shop", "s1000")})
 	c.expect("over", over(), 0)
-	c.expect("looked at again", c.c.queue.Len(), mostExports+1)
+	c.expect("looked at again", c.c.queue.Len(), 2) // it, and the one that counts now
+	c.c.Apply(store.Write{Key: exportKey("shop", "s1001"), Object: map[string]any{
+		"metadata": map[string]any{"creationTimestamp": "2026-01-02T00:00:00Z"}}}) // made again
+	c.expect("made again", c.c.ages["shop"][mostExports-1], aged{"2026-01-02T00:00:00Z", name{"app", "s1001"}})
+	for i := range mostExports + 1 {
+		c.c.Apply(store.Write{Key: exportKey("shop", fmt.Sprint("s", 1000+i))})
+	}
+	c.expect("remembered", len(c.c.ages), 0)
 }

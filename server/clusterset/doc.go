@@ -16,4 +16,6 @@
 //
 // Controller is a change handler of the kube API. It keeps of each export what tells it from others, and of each import
 // where it is. Everything else is read when it is looked at.
+//
+// Lock order: Controller.mu, patience.mu.
 package clusterset

@@ -21,8 +21,8 @@ type words struct {
 	Annotations map[string]string
 }
 
-// mostWords is how much an export may say in annotations, in bytes. The API server takes four times as much of an
-// object.
+// mostWords is how much an export may say in labels and annotations, in bytes: each space of its set has that. The API
+// server takes four times as much of an object's annotations, and one of these has all the keys.
 const mostWords = 64 << 10
 
 // exportedBy reads what the spec of a ServiceExport says for its imports. Left out are the keys of what nobody can
@@ -34,19 +34,19 @@ func exportedBy(spec map[string]any) (is words, leftOut []string) {
 		all := fields.Map(spec, field)
 		for _, key := range slices.Sorted(maps.Keys(all)) {
 			value, _ := all[key].(string)
-			if isReserved(key) || !can(key, value) {
+			if isReserved(key) || size+len(key)+len(value) > mostWords || !can(key, value) {
 				leftOut = append(leftOut, key)
 				continue
 			}
+			size += len(key) + len(value)
 			to[strings.Clone(key)] = strings.Clone(value)
 		}
 	}
 	each("exportedLabels", is.Labels, func(key, value string) bool {
 		return len(validation.IsQualifiedName(key)) == 0 && len(validation.IsValidLabelValue(value)) == 0
 	})
-	each("exportedAnnotations", is.Annotations, func(key, value string) bool {
-		size += len(key) + len(value)
-		return len(validation.IsQualifiedName(strings.ToLower(key))) == 0 && size <= mostWords
+	each("exportedAnnotations", is.Annotations, func(key, _ string) bool {
+		return len(validation.IsQualifiedName(strings.ToLower(key))) == 0
 	})
 	return is, leftOut
 }

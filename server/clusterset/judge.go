@@ -90,6 +90,10 @@ const (
 // mostExports is how many Services a space exports. Each is an import in all spaces of its set.
 const mostExports = 500
 
+// mostPorts is how many ports an import has. Each is a port of the agent at all sites of the spaces that import it, and
+// any of those that export the name may add some.
+const mostPorts = 64
+
 // judge says what the offers of one name in one set come to, nil for nothing, and what came of the offer of each space.
 func judge(all []offer) (*imported, map[string]verdict) {
 	all = slices.Clone(all)
@@ -162,6 +166,10 @@ func (is *imported) add(p port) string {
 		case have.Name == p.Name && p.Name != "":
 			return fmt.Sprintf("port %q is %d here, and %d in an older export, which counts", p.Name, p.Number, have.Number)
 		}
+	}
+	if len(is.ports) >= mostPorts {
+		return fmt.Sprintf("port %d is left out: an import has %d ports at most, and those of older exports come first",
+			p.Number, mostPorts)
 	}
 	is.ports = append(is.ports, p)
 	return ""

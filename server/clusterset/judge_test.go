@@ -192,3 +192,38 @@ func TestTheOldestExportSaysWhetherCallersComeBack(t *testing.T) {
 		}
 	}
 }
+
+// Labels and annotations of an export are bounded together: each space of its set has them, and their keys once more.
+func TestWhatAnExportSaysIsBounded(t *testing.T) {
+	labels, annotations := map[string]any{}, map[string]any{"note": strings.Repeat("x", mostWords/2)}
+	for n := range mostWords / 64 {
+		labels[fmt.Sprintf("label-%04d", n)] = strings.Repeat("x", 63)
+	}
+	is, leftOut := exportedBy(map[string]any{"exportedLabels": labels, "exportedAnnotations": annotations})
+	size := 0
+	for _, all := range []map[string]string{is.Labels, is.Annotations} {
+		for key, value := range all {
+			size += len(key) + len(value)
+		}
+	}
+	if size > mostWords || len(leftOut)+len(is.Labels)+len(is.Annotations) != len(labels)+1 {
+		t.Errorf("%d bytes are taken, %d words left out", size, len(leftOut))
+	}
+}
+
+// A space that exports a name of another one's adds a few ports to the import at most.
+func TestAnImportHasAFewPorts(t *testing.T) {
+	var many []string
+	for n := range 1000 {
+		many = append(many, fmt.Sprintf("{name: p%d, port: %d}", n, 1000+n))
+	}
+	is, verdicts := judge([]offer{
+		{space: "shop", since: "1", service: service(t, "{selector: {a: b}, ports: [{name: web, port: 80}]}")},
+		{space: "much", since: "2", service: service(t, "{selector: {a: b}, ports: ["+strings.Join(many, ", ")+"]}")}})
+	if len(is.ports) != mostPorts || is.ports[0].Name != "web" {
+		t.Errorf("%d ports, the first is %v", len(is.ports), is.ports[0])
+	}
+	if c := verdicts["much"].conditions(nil)[2]; !c.is || c.reason != reasonPortConflict || len(c.message) > 200 {
+		t.Errorf("%+v", c)
+	}
+}

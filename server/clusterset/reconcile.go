@@ -22,8 +22,8 @@ func (c *Controller) reconcile(ctx context.Context, i item) error {
 	c.mu.Lock()
 	members, exports := maps.Clone(c.spaces), maps.Clone(c.exports[i.name])
 	holders, over := slices.Collect(maps.Keys(c.holders[i.name])), map[string]bool{}
-	for space := range exports {
-		over[space] = c.overLocked(space, i.name)
+	for space, e := range exports {
+		over[space] = c.ages[space].over(aged{e.since, i.name})
 	}
 	c.mu.Unlock()
 	offers := map[string][]offer{} // by set

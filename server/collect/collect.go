@@ -28,7 +28,9 @@ const (
 	workers = 2
 	// slice is how long reports are evaluated for a collector at a time. Then others have their turn.
 	slice = time.Second
-	// maxContributions is how many reports a collector keeps.
+	// maxCollectors is how many StatusCollectors of a space are folded, and maxContributions how many reports they keep
+	// together.
+	maxCollectors    = 100
 	maxContributions = 200_000
 	// What could not be written comes back after these.
 	firstDelay, longestDelay = 50 * time.Millisecond, 30 * time.Second
@@ -86,12 +88,13 @@ type Collect struct {
 
 	mu         sync.Mutex
 	collectors map[store.Key]*collector
-	bySpace    map[string]map[store.Key]*collector
-	named      map[store.Key]naming      // Placements that name collectors
-	targets    map[string]map[string]any // what expressions see of them
-	combined   map[store.Key]combined    // CombinedStatuses as stored
-	turns      map[store.Key]*turn       // of collectors and Placements
-	spaces     map[string]time.Time      // when a space has its next turn; zero while it has one
+	bySpace    map[string]map[store.Key]*collector // those that do not wait
+	kept       map[string]int                      // the contributions that a space has
+	named      map[store.Key]naming                // Placements that name collectors
+	targets    map[string]map[string]any           // what expressions see of them
+	combined   map[store.Key]combined              // CombinedStatuses as stored
+	turns      map[store.Key]*turn                 // of collectors and Placements
+	spaces     map[string]time.Time                // when a space has its next turn; zero while it has one
 }
 
 // source is one report.
@@ -109,7 +112,8 @@ type collector struct {
 	status     v1alpha1.StatusCollectorStatus
 	program    *program // nil while the spec is not understood
 	problem    string
-	listed     bool // all reports that there are have been looked at
+	waits      *v1alpha1.StatusCollectorSpec // while the space has maxCollectors others
+	listed     bool                          // all reports that there are have been looked at
 	dirty      map[source]struct{}
 
 	mu            sync.RWMutex // of the following; it is taken after that of Collect
@@ -149,6 +153,7 @@ func New(cfg Config) *Collect {
 		queue:      queue.NewFair(firstDelay, longestDelay, store.SpaceOf),
 		collectors: map[store.Key]*collector{},
 		bySpace:    map[string]map[store.Key]*collector{},
+		kept:       map[string]int{},
 		named:      map[store.Key]naming{},
 		targets:    map[string]map[string]any{},
 		combined:   map[store.Key]combined{},

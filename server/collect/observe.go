@@ -70,33 +70,74 @@ func (c *Collect) collector(w store.Write) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k := w.Key
+	col := c.collectors[k]
 	if w.Object == nil {
+		c.endLocked(col)
 		delete(c.collectors, k)
-		delete(c.bySpace[k.Space], k)
-		if len(c.bySpace[k.Space]) == 0 {
-			delete(c.bySpace, k.Space)
-		}
+		c.nextLocked(k.Space)
 		c.wakeNamingLocked(k)
 		delete(c.turns, k)
 		return
 	}
-	col := c.collectors[k]
 	if col == nil || col.uid != string(o.UID) || col.generation != o.Generation {
+		c.endLocked(col)
 		col = &collector{key: k, uid: string(o.UID), generation: o.Generation, contributions: map[source]*folded{}}
-		var err error
-		if col.program, err = compile(o.Spec); err != nil {
-			col.problem = err.Error()
-		}
 		c.collectors[k] = col
-		if c.bySpace[k.Space] == nil {
-			c.bySpace[k.Space] = map[store.Key]*collector{}
-		}
-		c.bySpace[k.Space][k] = col
+		c.beginLocked(col, o.Spec)
 	} else if w.Revision == col.revision {
 		return
 	}
 	col.revision, col.status = w.Revision, o.Status
 	c.wakeLocked(k, gather)
+}
+
+// beginLocked has a collector take what its space reports, unless the space has as many as it may.
+func (c *Collect) beginLocked(col *collector, spec v1alpha1.StatusCollectorSpec) {
+	space := col.key.Space
+	if c.bySpace[space] == nil {
+		c.bySpace[space] = map[store.Key]*collector{}
+	}
+	if len(c.bySpace[space]) >= maxCollectors {
+		col.waits, col.problem = &spec, tooMany
+		return
+	}
+	c.bySpace[space][col.key] = col
+	var err error
+	if col.program, err = compile(spec); err != nil {
+		col.problem = err.Error()
+	}
+}
+
+// endLocked has a collector take nothing any more, nil for none.
+func (c *Collect) endLocked(col *collector) {
+	if col == nil || c.bySpace[col.key.Space][col.key] != col {
+		return
+	}
+	delete(c.bySpace[col.key.Space], col.key)
+	col.mu.RLock()
+	defer col.mu.RUnlock()
+	c.kept[col.key.Space] -= len(col.contributions)
+}
+
+// nextLocked has a collector of a space begin that has waited until there was room, the first by name.
+func (c *Collect) nextLocked(space string) {
+	var next *collector
+	for k, is := range c.collectors {
+		if k.Space == space && is.waits != nil && (next == nil || k.Name < next.key.Name) {
+			next = is
+		}
+	}
+	switch {
+	case next != nil && len(c.bySpace[space]) < maxCollectors:
+		is := &collector{key: next.key, uid: next.uid, generation: next.generation, revision: next.revision,
+			status: next.status, contributions: map[source]*folded{}}
+		c.collectors[is.key] = is
+		c.beginLocked(is, *next.waits)
+		c.wakeLocked(is.key, gather)
+	case len(c.bySpace[space]) == 0:
+		delete(c.bySpace, space)
+		delete(c.kept, space)
+	}
 }
 
 // wakeNamingLocked has the Placements that name a collector folded.

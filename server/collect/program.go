@@ -28,8 +28,10 @@ const (
 	// elements is how many elements a list, a map or a text of an object is taken to have when the
 	// cost of an expression is estimated.
 	elements = 32
-	// maxText is how long a text in a row may be, in bytes.
-	maxText = 256
+	// maxText is how long a text in a row may be, maxFailed why a report counts nowhere, in bytes: both have what the
+	// report says in them.
+	maxText   = 256
+	maxFailed = 512
 	// defaultLimit is how many rows there are where a collector does not say.
 	defaultLimit = 20
 )
@@ -205,10 +207,10 @@ func (p *program) evaluate(obj, target map[string]any) *contribution {
 	if p.filter != nil {
 		v, err := run(p.filter, in)
 		if err != nil {
-			return &contribution{failed: "spec.filter: " + err.Error()}
+			return failed("spec.filter", err)
 		}
 		if is, ok := v.Value().(bool); !ok {
-			return &contribution{failed: fmt.Sprintf("spec.filter: it is a %s and no truth", v.Type().TypeName())}
+			return failed("spec.filter", fmt.Errorf("it is a %s and no truth", v.Type().TypeName()))
 		} else if !is {
 			return nil
 		}
@@ -223,7 +225,7 @@ func (p *program) evaluate(obj, target map[string]any) *contribution {
 				continue
 			}
 		}
-		return &contribution{failed: t.field + ": " + err.Error()}
+		return failed(t.field, err)
 	}
 	for _, n := range p.numbers {
 		if n.run == nil {
@@ -238,9 +240,14 @@ func (p *program) evaluate(obj, target map[string]any) *contribution {
 				continue
 			}
 		}
-		return &contribution{failed: n.field + ": " + err.Error()}
+		return failed(n.field, err)
 	}
 	return c
+}
+
+// failed is a contribution that counts nowhere.
+func failed(field string, err error) *contribution {
+	return &contribution{failed: clip.Dotted(field+": "+err.Error(), maxFailed)}
 }
 
 func run(p cel.Program, in map[string]any) (ref.Val, error) {

@@ -105,6 +105,27 @@ func TestEvaluationIsBounded(t *testing.T) {
 	}
 }
 
+// Why a report counts nowhere is kept of each report, and written of one: what a site says in it is cut.
+func TestWhyAReportFailsIsBounded(t *testing.T) {
+	const lacks = "obj.metadata.labels[obj.status.phase]"
+	obj := map[string]any{"metadata": map[string]any{"labels": map[string]any{}},
+		"status": map[string]any{"phase": strings.Repeat("x", 1<<20)}}
+	for field, spec := range map[string]v1alpha1.StatusCollectorSpec{
+		"spec.filter":                    {Filter: lacks + " == 'a'"},
+		"spec.select[0].def":             {Select: []v1alpha1.NamedExpression{{Name: "a", Def: lacks}}},
+		"spec.combinedFields[0].subject": {CombinedFields: []v1alpha1.CombinedField{{Name: "a", Type: "SUM", Subject: lacks}}},
+	} {
+		p, err := compile(spec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		is := p.evaluate(obj, paris)
+		if is == nil || !strings.HasPrefix(is.failed, field+": no such key: xxx") || len(is.failed) > 1<<10 {
+			t.Errorf("%s: %v, %d bytes", field, is != nil, len(is.failed))
+		}
+	}
+}
+
 func foldOf(t *testing.T, spec v1alpha1.StatusCollectorSpec, all []*contribution) v1alpha1.CombinedResult {
 	t.Helper()
 	p, err := compile(spec)

@@ -76,17 +76,24 @@ func (c *Collect) refreshOne(ctx context.Context, col *collector, s source) erro
 	if err != nil {
 		return err
 	}
+	space := col.key.Space
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bySpace[space][col.key] != col {
+		return nil // it is another one meanwhile, or none
+	}
 	col.mu.Lock()
 	defer col.mu.Unlock()
-	_, had := col.contributions[s]
-	switch {
+	before := len(col.contributions)
+	switch _, had := col.contributions[s]; {
 	case now == nil:
 		delete(col.contributions, s)
-	case !had && len(col.contributions) >= maxContributions:
+	case !had && c.kept[space] >= maxContributions:
 		col.full = true
 	default:
 		col.contributions[s] = now
 	}
+	c.kept[space] += len(col.contributions) - before
 	return nil
 }
 

@@ -299,11 +299,14 @@ func (c *Collect) writeStatus(ctx context.Context, col *collector, f fold) error
 	ready := metav1.Condition{Type: v1alpha1.ConditionReady, Status: metav1.ConditionTrue, Reason: "Valid",
 		ObservedGeneration: col.generation}
 	switch {
+	case col.problem == tooMany:
+		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "TooManyCollectors", col.problem
 	case col.program == nil:
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "InvalidSpec", col.problem
 	case full:
 		ready.Status, ready.Reason = metav1.ConditionFalse, "TooManyReports"
-		ready.Message = fmt.Sprintf("only %d reports are folded; narrow spec.scope", maxContributions)
+		ready.Message = fmt.Sprintf("only %d reports are folded for all StatusCollectors of a space; narrow spec.scope",
+			maxContributions)
 	}
 	ready.LastTransitionTime = metav1.Now().Rfc3339Copy()
 	apimeta.SetStatusCondition(&now.Conditions, ready)
@@ -324,6 +327,9 @@ func (c *Collect) writeStatus(ctx context.Context, col *collector, f fold) error
 	}
 	return nil
 }
+
+// tooMany is the problem of a collector that waits.
+var tooMany = fmt.Sprintf("the space has %d other StatusCollectors, and no more are folded; delete some", maxCollectors)
 
 func textOrNull(text string) any {
 	if text == "" {

@@ -53,12 +53,47 @@ func Join(ctx context.Context, client rest.Interface, executor Executor, from, t
 	return a.said.last(), whyEnded(a, b)
 }
 
-// Run runs a program that needs no input, and returns what it writes to standard output.
+// Run runs a program that needs no input, and returns what it writes to standard output, maxOut bytes at most.
 func Run(ctx context.Context, client rest.Interface, executor Executor, is End) (string, error) {
-	r := &running{End: is, said: &said{tell: is.Tell}}
-	var out strings.Builder
-	r.err = r.run(ctx, client, executor, strings.NewReader(""), &out)
-	return out.String(), whyEnded(r, r)
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	r, out := &running{End: is, said: &said{tell: is.Tell}}, &output{full: stop}
+	r.err = r.run(ctx, client, executor, strings.NewReader(""), out)
+	text, whole := out.text()
+	if !whole {
+		return "", fmt.Errorf("pod %s: it writes more than %d bytes", is.Pod, maxOut)
+	}
+	return text, whyEnded(r, r)
+}
+
+// maxOut bounds what a program may write to standard output: what runs in the Pod is whatever its space and its site
+// make of it.
+const maxOut = 64 << 10
+
+// output takes what a program writes. It calls full for what is too much, of which it keeps nothing.
+type output struct {
+	full func()
+	mu   sync.Mutex
+	is   strings.Builder
+	over bool
+}
+
+// Write implements io.Writer.
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.over = o.over || o.is.Len()+len(b) > maxOut; o.over {
+		o.full()
+		return 0, io.ErrShortWrite
+	}
+	return o.is.Write(b)
+}
+
+// text is what was written; whole is false where it was too much.
+func (o *output) text() (text string, whole bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.is.String(), !o.over
 }
 
 // running is an End that runs.

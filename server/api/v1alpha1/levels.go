@@ -43,7 +43,7 @@ const (
 	AnnotationHosts = "skerry.dev/hosts"
 
 	// AnnotationMembers stands on a Service that serves a ServiceImport: the spaces of its set, separated by commas.
-	// Targets get each with its UID behind "=", and let the Pods of these call it.
+	// Targets get each with its UID behind "=", and let the Pods of these call it. Only the center writes it.
 	AnnotationMembers = "skerry.dev/members"
 	// AnnotationExported stands on a ServiceImport: the keys of the labels and annotations that it has of a ServiceExport,
 	// as a JSON object of two lists.

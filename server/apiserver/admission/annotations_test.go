@@ -76,3 +76,45 @@ func TestTheUnitOfAnObject(t *testing.T) {
 		}
 	}
 }
+
+// Whose Pods may call a Service, and whose UIDs its targets are told with that, is the center's to say: a user would
+// learn which spaces there are.
+func TestTheMembersOfAnImportAreTheCentersToSay(t *testing.T) {
+	service := func(members string) *corev1.Service {
+		o := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Name: "one", Namespace: "app"}}
+		if members != "" {
+			o.Annotations = map[string]string{v1alpha1.AnnotationMembers: members}
+		}
+		return o
+	}
+	for name, c := range map[string]struct {
+		old, now *corev1.Service
+		center   bool
+		want     string
+		refused  bool
+	}{
+		"created":                    {now: service("desk")},
+		"changed":                    {old: service("desk"), now: service("desk,shop"), refused: true},
+		"given":                      {old: service(""), now: service("shop"), refused: true},
+		"taken off":                  {old: service("desk"), now: service(""), want: "desk"},
+		"as it was":                  {old: service("desk"), now: service("desk"), want: "desk"},
+		"created by the center":      {now: service("desk"), center: true, want: "desk"},
+		"changed by a relay's agent": {old: service("desk"), now: service("shop"), center: true, want: "shop"},
+	} {
+		operation, old := admission.Create, runtime.Object(nil)
+		if c.old != nil {
+			operation, old = admission.Update, c.old
+		}
+		attributes := admission.NewAttributesRecord(c.now, old, schema.GroupVersionKind{}, "app", "one",
+			schema.GroupVersionResource{Version: "v1", Resource: "services"}, "", operation, nil, false, nil)
+		ctx := request.WithSpace(context.Background(), "shop")
+		if c.center {
+			ctx = request.AsCenter(ctx)
+		}
+		if err := new(Annotations).Admit(ctx, attributes, nil); (err != nil) != c.refused {
+			t.Errorf("%s: %v", name, err)
+		} else if got := c.now.Annotations[v1alpha1.AnnotationMembers]; err == nil && got != c.want {
+			t.Errorf("%s: the members are %q, want %q", name, got, c.want)
+		}
+	}
+}

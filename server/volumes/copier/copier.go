@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"sync"
+	"time"
 
 	"k8s.io/client-go/kubernetes"
 
@@ -36,7 +37,7 @@ type Copier struct {
 	mu       sync.Mutex
 	moves    map[binding.UnitID]*moving
 	replicas map[binding.UnitID]*replicating
-	sites    map[string]chan struct{} // by the UID of a target; who has its token makes a round
+	turns    map[turn]*queue // who has the token makes a round
 	rounds   int64
 	bytes    int64 // that crossed in them
 }
@@ -44,34 +45,78 @@ type Copier struct {
 // New returns a Copier that copies nothing yet.
 func New(cfg Config) *Copier {
 	return &Copier{cfg: cfg, moves: map[binding.UnitID]*moving{}, replicas: map[binding.UnitID]*replicating{},
-		sites: map[string]chan struct{}{}}
+		turns: map[turn]*queue{}}
 }
 
-// alone waits until no other round is made at two targets, and keeps others out until free is called.
-func (c *Copier) alone(ctx context.Context, a, b string) (free func(), err error) {
-	var has []chan struct{}
-	free = func() {
-		for _, s := range has {
-			<-s
-		}
+// aloneTime is how long a round keeps others out of its targets. What a round runs in Pods is whatever their space and
+// their sites make of it, and may never end: after this it goes on beside others.
+const aloneTime = 10 * time.Minute
+
+// alone waits until no other round is made at two targets, and keeps others out until free is called, or for aloneTime.
+// A space waits for itself first: with many units it is one of those who wait for all.
+func (c *Copier) alone(ctx context.Context, space, a, b string) (free func(), err error) {
+	a, b = min(a, b), max(a, b) // all in one order
+	own, err := c.take(ctx, turn{space, a}, turn{space, b})
+	if err != nil {
+		return nil, err
 	}
-	for _, uid := range []string{min(a, b), max(a, b)} { // all in one order
-		c.mu.Lock()
-		s := c.sites[uid]
-		if s == nil {
-			s = make(chan struct{}, 1)
-			c.sites[uid] = s
+	all, err := c.take(ctx, turn{"", a}, turn{"", b})
+	if err != nil {
+		own()
+		return nil, err
+	}
+	late := time.AfterFunc(aloneTime, all)
+	return func() {
+		late.Stop()
+		all()
+		own()
+	}, nil
+}
+
+// turn is what a round waits for at a target, by its UID: that of its space, and that of all, which has no space.
+type turn struct{ space, target string }
+
+// queue has the token of a turn. It is forgotten when nobody has or wants that.
+type queue struct {
+	token chan struct{}
+	users int
+}
+
+// take takes turns, one after the other. What it returns gives them back, once.
+func (c *Copier) take(ctx context.Context, turns ...turn) (free func(), err error) {
+	var has []turn
+	free = sync.OnceFunc(func() {
+		for _, t := range has {
+			<-c.wants(t, 0).token
+			c.wants(t, -1)
 		}
-		c.mu.Unlock()
+	})
+	for _, t := range turns {
 		select {
-		case s <- struct{}{}:
-			has = append(has, s)
+		case c.wants(t, 1).token <- struct{}{}:
+			has = append(has, t)
 		case <-ctx.Done():
+			c.wants(t, -1)
 			free()
 			return nil, context.Cause(ctx)
 		}
 	}
 	return free, nil
+}
+
+// wants is the queue of a turn, which so many more want, or have.
+func (c *Copier) wants(t turn, more int) *queue {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q := c.turns[t]
+	if q == nil {
+		q = &queue{token: make(chan struct{}, 1)}
+		c.turns[t] = q
+	}
+	if q.users += more; q.users == 0 {
+		delete(c.turns, t)
+	}
+	return q
 }
 
 func (c *Copier) sent(r *volumes.Round) {

@@ -9,6 +9,7 @@
 // package binding), and the last round, once nothing of it is left there, is read back and compared. What this
 // package knows is lost with the process: a round is made anew, which sends what differs.
 //
-// Replicate makes the rounds of a standby, one at a target at a time, and settles it when a unit is to begin there.
+// Replicate makes the rounds of a standby, and settles it when a unit is to begin there. At a target one round begins
+// after the other; one that takes long goes on beside others.
 // What a standby holds is written on its mover, so that it is known after a restart.
 package copier

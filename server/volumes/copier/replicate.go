@@ -255,7 +255,7 @@ func (r *replicating) round(ctx context.Context, client kubernetes.Interface) er
 			}
 		}
 	}()
-	free, err := r.c.alone(ctx, r.is.FromUID, r.is.ToUID)
+	free, err := r.c.alone(ctx, r.is.Space, r.is.FromUID, r.is.ToUID)
 	if err != nil {
 		return err
 	}

@@ -232,20 +232,55 @@ func TestTheSourceIsLost(t *testing.T) {
 func TestOneRoundAtATargetAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		c := New(Config{})
-		free, err := c.alone(t.Context(), "a", "b")
+		free, err := c.alone(t.Context(), "shop", "a", "b")
 		if err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		if _, err := c.alone(ctx, "c", "b"); err == nil {
+		if _, err := c.alone(ctx, "desk", "c", "b"); err == nil {
 			t.Fatal("two at once at b")
 		}
 		free()
-		other, err := c.alone(t.Context(), "b", "c")
+		other, err := c.alone(t.Context(), "desk", "b", "c")
 		if err != nil {
 			t.Fatal(err)
 		}
 		other()
+	})
+}
+
+// A round that never ends, and a space with many units, keep the rounds of another space from a target for a while at
+// most.
+func TestNoSpaceKeepsATargetToItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Config{})
+		ctx, cancel := context.WithCancel(t.Context())
+		var many sync.WaitGroup
+		for range 50 {
+			many.Go(func() {
+				if free, err := c.alone(ctx, "much", "a", "b"); err == nil {
+					<-ctx.Done() // it never ends
+					free()
+				}
+			})
+		}
+		synctest.Wait()
+		began := time.Now()
+		for _, space := range []string{"desk", "shop"} {
+			free, err := c.alone(ctx, space, "c", "a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			free()
+		}
+		if waited := time.Since(began); waited < aloneTime || waited > aloneTime+time.Second {
+			t.Errorf("its turn came after %s", waited)
+		}
+		cancel()
+		many.Wait()
+		if n := len(c.turns); n != 0 {
+			t.Errorf("%d turns are remembered that nobody has or wants", n)
+		}
 	})
 }
