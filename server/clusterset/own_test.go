@@ -6,11 +6,6 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
-
-	"skerry.dev/skerry/server/api/v1alpha1"
-	"skerry.dev/skerry/server/fields"
-	"skerry.dev/skerry/server/spaceapi/spaceapitest"
-	"skerry.dev/skerry/store"
 )
 
 // An import that somebody has written leads nowhere, and says so in a set.
