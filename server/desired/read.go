@@ -51,7 +51,7 @@ type reading struct {
 	hosts      *placement.Hosts
 	oneJob     bool
 	openUntil  string
-	members    []string
+	imports    catalog.Import
 	affinity   time.Duration
 }
 
@@ -92,7 +92,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		follows:    placement.FollowerOf(k, obj),
 		openUntil:  fields.Clone(meta, "annotations", v1alpha1.AnnotationOpenUntil),
 		reach:      placement.ReachOf(k, obj),
-		members:    catalog.Members(fields.Clone(meta, "annotations", v1alpha1.AnnotationMembers)),
+		imports:    catalog.ImportOf(meta),
 		affinity:   placement.SessionAffinityOf(k, obj),
 	}
 	r.hosts = placement.HostsOf(k, obj, r.replicas)

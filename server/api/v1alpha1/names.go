@@ -198,6 +198,7 @@ func CenterAnnotations() []string {
 		AnnotationMover,
 		AnnotationDependents,
 		AnnotationOpenUntil,
+		AnnotationExporters,
 	}
 }
 
