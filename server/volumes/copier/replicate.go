@@ -197,7 +197,7 @@ func (r *replicating) take(ctx context.Context, client kubernetes.Interface, is 
 			s.is = *was
 		}
 		s.is.Claim, s.is.Source, s.is.Target = c.Name, is.From, is.To
-		s.is.Every, s.is.Ended = r.is.Every.String(), false
+		s.is.Every, s.is.MaxAge, s.is.Ended = r.is.Every.String(), r.is.MaxAge.String(), false
 		r.of[nameOf(c)] = s
 	}
 	return nil
