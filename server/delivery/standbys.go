@@ -117,6 +117,11 @@ func replicaOf(
 			return nil, c.other + " mounts " + c.text() + ", too, and is not with it"
 		case c.User.Name == "":
 			return nil, c.text() + " is mounted by nothing, so nobody knows who may read it"
+		case c.uncommon.Block != "":
+			return nil, c.block()
+		case c.uncommon.OnePod != "":
+			return nil, c.text() + " is for one Pod alone (ReadWriteOncePod), so nothing can copy it while the app runs: for " +
+				"a standby it takes a claim with ReadWriteOnce. A move copies it, while the app stands still"
 		}
 	}
 	d.catalog.Lock()

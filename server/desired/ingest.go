@@ -197,6 +197,7 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	reach(s, o, o.Reaching())
 	importing(s, o, r.imports)
 	d.catalog.Affine.Read(o, r.affinity)
+	d.catalog.Uncommon.Read(o, r.uncommon)
 	catalog.ReadDoors(d.catalog, o, r.openUntil)
 	catalog.CloseNext(d.catalog, o)
 	o.ReadOnce(w.Key, w.Object)

@@ -53,6 +53,7 @@ type reading struct {
 	openUntil  string
 	imports    catalog.Import
 	affinity   time.Duration
+	uncommon   placement.Uncommon
 }
 
 // securityNeed is what the Pods of an object need, which is known of one whose spec is as it was.
@@ -94,6 +95,7 @@ func readObject(k store.Key, obj map[string]any) reading {
 		reach:      placement.ReachOf(k, obj),
 		imports:    catalog.ImportOf(meta),
 		affinity:   placement.SessionAffinityOf(k, obj),
+		uncommon:   placement.UncommonVolumes(k, obj),
 	}
 	r.hosts = placement.HostsOf(k, obj, r.replicas)
 	if k.Class() == store.ClassCRD {
