@@ -289,7 +289,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	s.tokens = accounttokens.New(accounttokens.Config{API: writer, Bundle: s.keys.Bundle,
 		Issuer: secretTokens{func() *apiserver.Server { return s.api }}, Log: s.cfg.Log.With("part", "accounttokens")})
 	s.policies = policies.New(policies.Config{API: writer, Log: s.cfg.Log.With("part", "policies")})
-	s.sets = newSets(writer, s.cfg.Log)
+	s.sets = newSets(writer, delivery.ExportedOf(s.delivery), s.cfg.Log)
 	s.sessions = sessions.New(sessions.Config{
 		API:         func() *rest.Config { return s.asLeader(v1alpha1.RootSpace) },
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,

@@ -17,6 +17,7 @@ type Catalog struct {
 	Spaces    map[string]*Space
 	Imports   Imports
 	Affine    Affinities
+	Uncommon  Uncommon
 	KindNames map[[2]string]*Kind // by group and Kind
 	Targets   map[string]*Target
 	Locations map[string]*Location
@@ -81,6 +82,7 @@ func New() *Catalog {
 		Spaces:       map[string]*Space{},
 		Imports:      Imports{},
 		Affine:       Affinities{},
+		Uncommon:     Uncommon{},
 		KindNames:    map[[2]string]*Kind{},
 		Targets:      map[string]*Target{},
 		Locations:    map[string]*Location{},

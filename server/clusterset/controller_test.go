@@ -162,6 +162,11 @@ func TestSpacesOfASetImportWhatOneExports(t *testing.T) {
 		c.expect("leads from outside", c.leads("other"), []string(nil))
 		serves := c.Object(serviceKey("desk", v1alpha1.ServiceOfImport("web")))
 		c.expect("members", fields.String(serves, "metadata", "annotations", "skerry.dev/members"), "desk,shop")
+		exporters := func() string {
+			serves := c.Object(serviceKey("desk", v1alpha1.ServiceOfImport("web")))
+			return fields.String(serves, "metadata", "annotations", "skerry.dev/exporters")
+		}
+		c.expect("exporters", exporters(), "shop")
 
 		c.service("shop", "{name: a, port: 80}, {name: b, port: 81}")
 		c.space("late", "prod")
@@ -175,11 +180,13 @@ func TestSpacesOfASetImportWhatOneExports(t *testing.T) {
 		c.expect("contradicts", c.shows("desk"), map[string]string{"Valid": "True Valid", "Ready": "True Exported",
 			"Conflict": "True PortConflict"})
 		c.expect("leads to both", c.leads("late"), []string{"shop of-shop", "desk of-desk"})
+		c.expect("both export", exporters(), "desk,shop")
 
 		c.Put(exportKey("shop", "web"), nil)
 		settle()
 		c.expect("the one that is left counts", c.imports(), map[string]string{"shop": "[90] [90]", "desk": "[90] [90]",
 			"late": "[90] [90]"})
+		c.expect("one exports", exporters(), "desk")
 
 		c.space("desk", "")
 		settle()

@@ -11,7 +11,8 @@
 //  3. In each space of the set that has the Namespace a ServiceImport is kept, and a Service that serves it. That
 //     selects no Pods, so it is nowhere. It reaches its space, so its name leads to the center from wherever the space
 //     runs Pods (package services).
-//  4. Whoever calls it is led to the offers (Controller.Imports).
+//  4. Whoever calls it is led to the offers (Controller.Imports). A relay is in no set: it finds which spaces export
+//     what it calls in an annotation of that Service, which only centers write.
 //  5. The conditions Valid, Ready and Conflict of each export say what came of it.
 //
 // Controller is a change handler of the kube API. It keeps of each export what tells it from others, and of each import

@@ -42,7 +42,10 @@ func steer(d *Delivery, p *plan, members []*catalog.Object) {
 	if !asked && !auto {
 		return
 	}
-	to, why := promotes(d, p, has, t, fencedOf(slices.Values(members), true))
+	to, why := "", tooOld(l.replication, has, t)
+	if why == "" || asked {
+		to, why = promotes(d, p, has, t, fencedOf(slices.Values(members), true))
+	}
 	p.stays = nil
 	if why != "" {
 		stays := "stays on " + from.Name + ", which is away"
@@ -120,6 +123,25 @@ func promotes(d *Delivery, p *plan, has []*catalog.Mover, from *catalog.Target, 
 	}
 	sortClaims(l.settles.Claims)
 	return "", "it is made sure which round the standby on " + target.Name + " holds"
+}
+
+// tooOld says which standby of a unit is too old to begin on it unasked, empty where none is.
+func tooOld(how *v1alpha1.VolumeReplication, has []*catalog.Mover, from *catalog.Target) string {
+	for _, m := range has {
+		if m.Standby == nil {
+			continue
+		}
+		is := *m.Standby
+		if how != nil { // as it is wished now
+			is.MaxAge = volumes.MaxAge(how).String()
+		}
+		if age, old := is.TooOld(from.AwaySince); old {
+			return fmt.Sprintf("its standby holds what %s was at %s, %s before %s went silent, which is older than maxAge of "+
+				"volumeReplication allows, so somebody has to say that it begins there: skerry volume promote",
+				m.Claim, is.Last.At.UTC().Format(time.RFC3339), age, from.Name)
+		}
+	}
+	return ""
 }
 
 // lacksStandby says which claim of a unit has no whole round, empty where all have one.

@@ -60,6 +60,25 @@ func NamedOf(d *Delivery) func(k store.Key, uid string) (at []string, reaches bo
 	}
 }
 
+// ExportedOf returns what says of a Service that serves an import, and that a parent has sent, which Services at this
+// relay answer for it, and their UIDs, and what name they have there. It is false for every other one.
+func ExportedOf(d *Delivery) func(k store.Key) (service string, all map[store.Key]string, is bool) {
+	return func(k store.Key) (string, map[store.Key]string, bool) {
+		d.catalog.RLock()
+		defer d.catalog.RUnlock()
+		o := d.catalog.Find(k)
+		if o == nil || !o.Present {
+			return "", nil, false
+		}
+		service, exported, is := catalog.Exported(d.catalog, o)
+		all := map[store.Key]string{}
+		for _, e := range exported {
+			all[e.Key()] = e.UID
+		}
+		return service, all, is
+	}
+}
+
 // CallableOf returns what finds the UID of a Service that is to be called from a target. The error is one of
 // Kubernetes' API: the space has no such Service, or may use no such target.
 func CallableOf(d *Delivery) func(k store.Key, target string) (uid string, err error) {

@@ -58,6 +58,7 @@ const (
 	noRoundYet    = "NoRoundYet"
 	roundFailed   = "RoundFailed"
 	sourceAway    = "SourceAway"
+	standbyTooOld = "StandbyTooOld"
 )
 
 // replicaLook is how often a unit is looked at that is to have a standby and can have none.
@@ -116,6 +117,11 @@ func replicaOf(
 			return nil, c.other + " mounts " + c.text() + ", too, and is not with it"
 		case c.User.Name == "":
 			return nil, c.text() + " is mounted by nothing, so nobody knows who may read it"
+		case c.uncommon.Block != "":
+			return nil, c.block()
+		case c.uncommon.OnePod != "":
+			return nil, c.text() + " is for one Pod alone (ReadWriteOncePod), so nothing can copy it while the app runs: for " +
+				"a standby it takes a claim with ReadWriteOnce. A move copies it, while the app stands still"
 		}
 	}
 	d.catalog.Lock()
@@ -125,11 +131,8 @@ func replicaOf(
 	if why != "" {
 		return nil, why
 	}
-	is = &volumes.Replica{Every: 15 * time.Minute, Move: volumes.Move{Space: l.space, Unit: p.unit, From: from.Name,
+	is = &volumes.Replica{Every: volumes.Every(how), MaxAge: volumes.MaxAge(how), Move: volumes.Move{Space: l.space, Unit: p.unit, From: from.Name,
 		FromUID: from.UID, To: to.Name, ToUID: to.UID, Standby: true}}
-	if how.Every != nil {
-		is.Every = how.Every.Duration
-	}
 	for _, c := range l.moves.claims {
 		is.Claims = append(is.Claims, c.Claim)
 	}
@@ -255,6 +258,9 @@ func (s *standbys) says(d *Delivery, r catalog.Ref, unit binding.UnitID, c volum
 	switch {
 	case b.Lost != nil:
 		reason = sourceAway
+		if _, old := b.TooOld(b.Lost.Since); old {
+			reason = standbyTooOld
+		}
 	case b.Last == nil:
 		reason = noRoundYet
 	case b.Problem != "":

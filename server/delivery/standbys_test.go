@@ -228,9 +228,28 @@ func TestFailoverToTheStandby(t *testing.T) {
 		o := volumes.Mover(k, &r.Move, r.Claims[0], volumes.SideStandby, "image", map[string]any{}, "")
 		o["metadata"].(map[string]any)["uid"] = "standby-uid"
 		c.put(k, o)
-		c.becomesStandby(k, volumes.Standby{Last: wholeRound})
+		silent := c.d.catalog.Targets["a"].AwaySince
+		old := &volumes.Round{At: silent.Add(-time.Hour - time.Minute)}
+		c.becomesStandby(k, volumes.Standby{Last: old})
+		c.eventually("on an old one it does not begin by itself", func() bool {
+			return slices.ContainsFunc(c.d.MovesOf("a"), func(m placement.Moving) bool {
+				return strings.Contains(m.Message, "1h1m0s before a went silent, which is older than maxAge") &&
+					strings.Contains(m.Message, "skerry volume promote")
+			})
+		})
+		r, word := c.copies.replicated()
+		lost, _ := word.Ends()
+		word.Say(r.Claims[0], volumes.Standby{Last: old, MaxAge: r.MaxAge.String(), Lost: lost})
+		if said := c.saidOf(claim); said.Status || said.Reason != standbyTooOld || !strings.Contains(said.Message, "maxAge (1h0m0s)") {
+			t.Errorf("%+v", said)
+		}
+		if r.Settles || c.elsewhere(app) {
+			t.Fatal("it begins on what is too old")
+		}
+		whole := &volumes.Round{At: silent.Add(-time.Minute)}
+		c.becomesStandby(k, volumes.Standby{Last: whole})
 		c.eventually("it is to be settled", func() bool { r, _ := c.copies.replicated(); return r != nil && r.Settles })
-		c.becomesStandby(k, volumes.Standby{Last: wholeRound, Released: true})
+		c.becomesStandby(k, volumes.Standby{Last: whole, Released: true})
 		c.eventually("it begins on b", func() bool { return c.has("b", app) && c.has("b", claim) && !c.has("aa", app) })
 	})
 }

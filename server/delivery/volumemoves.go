@@ -49,13 +49,27 @@ type volumeMove struct {
 type claimAt struct {
 	question
 	volumes.Claim
-	feeds *catalog.Set // the targets that have it, be it only for others
-	other string       // what mounts it, too, and does not move along
+	feeds    *catalog.Set // the targets that have it, be it only for others
+	other    string       // what mounts it, too, and does not move along
+	uncommon placement.Uncommon
+}
+
+// block says why a claim is not copied that has no files, empty for every other one.
+func (c claimAt) block() string {
+	if c.uncommon.Block == "" {
+		return ""
+	}
+	name := c.text()
+	if c.Templates {
+		name = "template " + c.uncommon.Block + " of " + name
+	}
+	return name + " asks for a raw block volume (volumeMode: Block), and only files are copied: bring over what it holds " +
+		"by the app's own backup, or have the app use a claim with volumeMode Filesystem"
 }
 
 // add notes a claim. The lock must be held.
 func (v *volumeMove) add(c *catalog.Catalog, q question, o *catalog.Object) {
-	at := claimAt{question: q, feeds: c.Feeds(o),
+	at := claimAt{question: q, feeds: c.Feeds(o), uncommon: c.Uncommon[o],
 		Claim: volumes.Claim{Namespace: o.Namespace.Name, Name: o.Name, UID: o.UID}}
 	switch {
 	case !q.claim:
@@ -128,6 +142,9 @@ func (m *volumeMoves) ask(l *look) {
 		}
 		if c.User.Name == "" {
 			v.why = c.text() + " is mounted by nothing, so nobody knows who may read it"
+			return
+		}
+		if v.why = c.block(); v.why != "" {
 			return
 		}
 		move.Claims = append(move.Claims, c.Claim)

@@ -2,6 +2,7 @@ package desired
 
 import (
 	"skerry.dev/skerry/server/catalog"
+	"skerry.dev/skerry/server/placement"
 	"skerry.dev/skerry/store"
 )
 
@@ -23,6 +24,7 @@ func (s *step) remove(o *catalog.Object) {
 	indexRights(o)
 	reach(s, o, false)
 	d.catalog.Affine.Read(o, 0)
+	d.catalog.Uncommon.Read(o, placement.Uncommon{})
 	s.orphans(o)
 	s.stay(o, false)
 	d.saysOfConditions(o, "")

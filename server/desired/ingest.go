@@ -195,8 +195,9 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 	o.Ends, o.Paused, o.OneJob = r.ends, r.paused, r.oneJob
 	o.Reach = r.reach
 	reach(s, o, o.Reaching())
-	importing(s, o, r.members)
+	importing(s, o, r.imports)
 	d.catalog.Affine.Read(o, r.affinity)
+	d.catalog.Uncommon.Read(o, r.uncommon)
 	catalog.ReadDoors(d.catalog, o, r.openUntil)
 	catalog.CloseNext(d.catalog, o)
 	o.ReadOnce(w.Key, w.Object)

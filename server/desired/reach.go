@@ -19,7 +19,7 @@ func reach(s *step, o *catalog.Object, is bool) {
 		o.Namespace.Space.Reaching[o] = nil
 	} else {
 		delete(o.Namespace.Space.Reaching, o)
-		importing(s, o, nil)
+		importing(s, o, catalog.Import{})
 	}
 	if s.bulk {
 		return
@@ -29,12 +29,12 @@ func reach(s *step, o *catalog.Object, is bool) {
 	}
 }
 
-// importing takes over which members an object has as an import: none where it does not reach its space.
-func importing(s *step, o *catalog.Object, members []string) {
+// importing takes over what an object says of itself as an import: nothing where it does not reach its space.
+func importing(s *step, o *catalog.Object, is catalog.Import) {
 	if !o.Reaches {
-		members = nil
+		is = catalog.Import{}
 	}
-	if s.d.catalog.Imports.Read(o, members) {
+	if s.d.catalog.Imports.Read(o, is) {
 		s.yielded[o.Namespace.Name] = struct{}{}
 	}
 }

@@ -51,8 +51,9 @@ type reading struct {
 	hosts      *placement.Hosts
 	oneJob     bool
 	openUntil  string
-	members    []string
+	imports    catalog.Import
 	affinity   time.Duration
+	uncommon   placement.Uncommon
 }
 
 // securityNeed is what the Pods of an object need, which is known of one whose spec is as it was.
@@ -92,8 +93,9 @@ func readObject(k store.Key, obj map[string]any) reading {
 		follows:    placement.FollowerOf(k, obj),
 		openUntil:  fields.Clone(meta, "annotations", v1alpha1.AnnotationOpenUntil),
 		reach:      placement.ReachOf(k, obj),
-		members:    catalog.Members(fields.Clone(meta, "annotations", v1alpha1.AnnotationMembers)),
+		imports:    catalog.ImportOf(meta),
 		affinity:   placement.SessionAffinityOf(k, obj),
+		uncommon:   placement.UncommonVolumes(k, obj),
 	}
 	r.hosts = placement.HostsOf(k, obj, r.replicas)
 	if k.Class() == store.ClassCRD {

@@ -58,6 +58,8 @@ func TestMisplacedWordsAreToldOf(t *testing.T) {
 		{"an unknown field", namespace, nil, replicated(`{"target":"oslo","often":"1m"}`), `unknown field "often"`},
 		{"no duration", namespace, nil, replicated(`{"target":"oslo","every":"15"}`), "missing unit"},
 		{"too often", namespace, nil, replicated(`{"target":"oslo","every":"1s"}`), "every is 1s, and at least 10s"},
+		{"an age", namespace, nil, replicated(`{"target":"oslo","maxAge":"26h"}`), ""},
+		{"an age below the default", namespace, nil, replicated(`{"target":"oslo","maxAge":"5m"}`), "maxAge is 5m0s, and at least every, 15m0s"},
 		{"consistency", namespace, nil, replicated(`{"target":"oslo","consistency":"Crash"}`), `is "Crash", and Fuzzy`},
 		{"what a parent sent", deployment, nil, m{v1alpha1.AnnotationVolumes: "Move", v1alpha1.AnnotationOrigin: "shop/"}, ""},
 		{"others' names", deployment, m{"app": "x"}, m{"example.com/target": "paris"}, ""},

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/volumes"
 )
 
 // leastEvery is the least time between two rounds.
@@ -28,6 +29,8 @@ func ReadReplication(text string) (*v1alpha1.VolumeReplication, error) {
 		return nil, errors.New("it names no target")
 	case r.Every != nil && r.Every.Duration < leastEvery:
 		return nil, fmt.Errorf("every is %s, and at least %s", r.Every.Duration, leastEvery)
+	case r.MaxAge != nil && r.MaxAge.Duration < volumes.Every(r):
+		return nil, fmt.Errorf("maxAge is %s, and at least every, %s", r.MaxAge.Duration, volumes.Every(r))
 	case r.Consistency != "" && r.Consistency != v1alpha1.VolumesFuzzy:
 		return nil, fmt.Errorf("consistency is %.40q, and %s is the only one", r.Consistency, v1alpha1.VolumesFuzzy)
 	}

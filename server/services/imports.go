@@ -71,8 +71,8 @@ func here(target string, all []answering) (out []upward.Here) {
 	return out
 }
 
-// places are all that may answer: the target that asks, if it is one of them, then the nearest ones (order). How far a
-// target is may change meanwhile. A caller that is kept to one comes back to it.
+// places are the targets that may answer: the one that asks, if it is one of them, then the nearest ones (order). How
+// far a target is may change meanwhile.
 func (s *Services) places(asks string, all []answering, is keeping) []place {
 	var places []place
 	away := map[string]time.Duration{asks: 0}
@@ -87,15 +87,17 @@ func (s *Services) places(asks string, all []answering, is keeping) []place {
 	far := func(p place) (time.Duration, bool) { d, known := away[p.target]; return d, known }
 	is.steady(places)
 	order(places, far, func(p place) int { return s.ready.of(p.k, p.target) }, is.pick)
-	s.back(is, places)
 	return places
 }
 
-// ways are those to places.
-func (s *Services) ways(places []place) (ways []way) {
+// ways are those to places, for a site.
+func (s *Services) ways(places []place, site string) (ways []way) {
 	for _, p := range places {
 		ways = append(ways, func(ctx context.Context) (*http.Response, error) {
-			if p.foreign {
+			switch {
+			case p.target == parent:
+				return s.above(ctx, site, p.k.Space, p.call)
+			case p.foreign:
 				return s.abroad(ctx, p)
 			}
 			return s.at(ctx, p.target, p.k.Space, p.call)

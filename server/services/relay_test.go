@@ -26,7 +26,7 @@ type above struct {
 	moves   bool // nobody answers, since that moves
 	stays   bool // whoever answers reads until the caller has ended
 	mu      sync.Mutex
-	calls   []string // SITE of SPACE: CALL
+	calls   []string // SITE of SPACE: CALL, its own asked
 }
 
 func (a *above) opener(t *testing.T) upward.Opener {
@@ -34,7 +34,11 @@ func (a *above) opener(t *testing.T) upward.Opener {
 		space, site, err := upward.Arrived(r.Header, "nordic")
 		call, wrong := upward.ReadServiceCall(r)
 		a.mu.Lock()
-		a.calls = append(a.calls, fmt.Sprintf("%s of %s: %s", site, space, call))
+		says := fmt.Sprintf("%s of %s: %s", site, space, call)
+		if call.Own {
+			says += ", its own asked"
+		}
+		a.calls = append(a.calls, says)
 		a.mu.Unlock()
 		switch {
 		case err != nil || wrong != nil:
@@ -84,7 +88,7 @@ func TestARelayAsksItsOwnFirst(t *testing.T) {
 			if text != c.want || (err == nil) != (c.want != "") || len(a.calls) != c.above || !slices.Equal(w.asked, []string{"oslo"}) {
 				t.Errorf("%q, %v; asked %v, above %v", text, err, w.asked, a.calls)
 			}
-			if c.above > 0 && a.calls[0] != "nordic/paris of shop: app/web/u-above/80" {
+			if c.above > 0 && a.calls[0] != "nordic/paris of shop: app/web/u-above/80, its own asked" {
 				t.Errorf("the parent was asked: %s", a.calls[0])
 			}
 			for _, words := range c.says {

@@ -10,18 +10,19 @@
 //	    near, one by chance, weighted by the ready Pods that each had when it last answered (order). It answers once
 //	    its agent has a connection to a ready Pod. So a target that has none costs a question, and no byte. Beside
 //	    one that says nothing for a second the next one is asked, too: the first that connects has the call.
-//	 4. A relay whose own targets do not answer asks its parent last, in its own name.
+//	 4. A relay whose own targets do not answer asks its parent last, in its own name (turns).
 //	 5. Bytes pass until both sides have ended.
 //	    A connection may be traced (exchange.Trace): then each place says what it decided. Review has a site make one.
 //	    Callers of a Service with session affinity come back to the target that has answered them (affinity.go).
 //	 6. A Service that serves an import stands for others, of other spaces, too: these are asked (imports.go). The site
-//	    that asks hears which of them it has itself, and calls those straight for a while.
+//	    that asks hears which of them it has itself, and calls those straight for a while. A relay finds in what its
+//	    parent has sent which these are, so it needs no parent for those at its own targets.
 //	 7. Where nothing answers because it is on its way to another target, the refusal says so (exchange.Moving): the
 //	    site that asks has its callers wait.
 //
 // A relay is one target to its parent. What its parent asks (Answer), it asks of its own targets, and never of its
-// parent again. The parent does not ask the target that a call came from. So a call goes up, then down, and no target
-// has it twice.
+// parent again. The parent does not ask the target that a call came from, or, for an import, asks it last. So a call goes
+// up, then down, and no target has it twice while another one may answer.
 //
 // It keeps nothing, and looks into nothing that passes.
 package services
@@ -155,21 +156,14 @@ func (s *Services) connect(
 	moving := s.moving(answers) // now: the move may be over when nobody has answered
 	keeping := s.keepingOf(k, site, call)
 	places := s.places(target, answers, keeping)
-	ways := s.ways(places)
-	up := target != "" && above != "" && s.up != nil
-	if up {
-		ways = append(ways, func(ctx context.Context) (*http.Response, error) {
-			asked := call
-			asked.UID = above
-			return s.above(ctx, site, space, asked)
-		})
+	if target != "" && above != "" && s.up != nil {
+		places = append(places, parentOf(k, call, above))
 	}
-	defer told(func() exchange.Hop { return s.asks(target, k, places, up) })
-	resp, by, failed := first(ctx, ways)
+	places = s.turns(target, places, keeping, call.Own)
+	defer told(func() exchange.Hop { return s.asks(target, k, places) })
+	resp, by, failed := first(ctx, s.ways(places, site))
 	if resp != nil {
-		if by < len(places) {
-			s.answered(keeping, places[by])
-		}
+		s.answered(keeping, places[by])
 		// What another target says of it counts for nothing.
 		var at []upward.Here
 		if target != "" && site == target && keeping.time == 0 { // it has asked for itself, and may choose

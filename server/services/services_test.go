@@ -51,15 +51,18 @@ func (w *world) named(store.Key, string) ([]string, bool) {
 var errBusy = &exchange.Fault{Code: http.StatusTooManyRequests, Message: "busy"}
 
 // serving knows the Service web, which has another UID at the parent, and lone, which no parent has sent.
-func (w *world) serving(target string, k store.Key, uid string) ([]string, string, bool) {
-	at := slices.DeleteFunc(slices.Clone(w.at), func(t string) bool { return t == target })
+func (w *world) serving(target string, k store.Key, uid string) (at []string, above string, has bool) {
+	at = slices.DeleteFunc(slices.Clone(w.at), func(t string) bool { return t == target })
 	switch web := (store.Key{Space: "shop", Resource: "services", Namespace: "app", Name: "web"}); {
 	case k == web && uid == "u-1":
 		return at, "u-above", true
 	case k.Name == "lone":
 		return at, "", true
 	case k.Name == "derived" && target != "":
-		return nil, "", true
+		if w.up != nil {
+			above = "u-above"
+		}
+		return nil, above, true
 	case w.offered[k] != nil && target == "":
 		return slices.Clone(w.offered[k]), "", true
 	}

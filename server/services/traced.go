@@ -55,21 +55,20 @@ func (*Services) tells(ctx context.Context) (of context.Context, told func(part 
 }
 
 // asks says whom this center asks for a Service, for a target or for its parent, and whom it does not.
-func (s *Services) asks(target string, k store.Key, places []place, up bool) exchange.Hop {
+func (s *Services) asks(target string, k store.Key, places []place) exchange.Hop {
 	var whom []string
 	for _, p := range places {
 		at := p.target
 		if p.foreign {
 			at = "space " + p.k.Space
+		} else if at == parent {
+			at = "its parent"
 		} else if rtt, known := s.RTT(at); known {
 			at += " (" + rtt.Round(10*time.Microsecond).String() + " away)"
 		}
 		if !slices.Contains(whom, at) {
 			whom = append(whom, at)
 		}
-	}
-	if up {
-		whom = append(whom, "its parent")
 	}
 	hop := exchange.Hop{Reason: exchange.Asks, Message: "it asks " + strings.Join(whom, ", then ")}
 	if len(whom) == 0 {

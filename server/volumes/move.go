@@ -48,7 +48,12 @@ type Claim struct {
 	// made. Made is what one of these is, nil for a claim of the space.
 	Templates bool
 	Made      *store.MoverClaim
+	// OnePod: only one Pod at a time may mount it (ReadWriteOncePod), so it is copied while the unit does not run.
+	OnePod bool
 }
+
+// Rests reports whether the mover of a claim is to have no Pod now: it would keep one of the unit from running.
+func (m *Move) Rests(c Claim, side Side) bool { return c.OnePod && side.Reads() && m.Left == 0 }
 
 // State is how far a copy is, and what it does or why it does not go on.
 type State struct {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"skerry.dev/skerry/server/api/v1alpha1"
 )
 
@@ -13,6 +15,8 @@ type Replica struct {
 	Move
 	// Every is the time between the beginnings of rounds.
 	Every time.Duration
+	// MaxAge is how old the last round may be when From goes silent, for the unit to begin on it by itself.
+	MaxAge time.Duration
 	// Settles: there are no more rounds. The unit is about to begin on the standby, which ends what a round has begun,
 	// and has nothing of a standby any more.
 	Settles bool
@@ -33,6 +37,7 @@ type Standby struct {
 	Source string `json:"source"`
 	Target string `json:"target"`
 	Every  string `json:"every,omitempty"`
+	MaxAge string `json:"maxAge,omitempty"`
 	// Last is the last whole round, nil for none yet.
 	Last *Round `json:"last,omitempty"`
 	// Next is when the next one begins, zero while one runs or none will.
@@ -110,6 +115,52 @@ func WakeUpAt(node string) []byte {
 // Forever is until when a volume is kept that somebody has to take away.
 var Forever = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
+// Defaults of a VolumeReplication. A round counts from its beginning, so the last whole one is older than every while
+// the next one runs. Four of them are not lost by chance.
+const (
+	defaultEvery = 15 * time.Minute
+	ageOfRounds  = 4
+	leastAge     = 10 * time.Minute
+)
+
+// Every is the time between the beginnings of rounds.
+func Every(how *v1alpha1.VolumeReplication) time.Duration {
+	if how.Every == nil {
+		return defaultEvery
+	}
+	return how.Every.Duration
+}
+
+// MaxAge is how old the last round may be when its source goes silent, for a unit to begin on it by itself.
+func MaxAge(how *v1alpha1.VolumeReplication) time.Duration {
+	if how.MaxAge == nil {
+		return max(ageOfRounds*Every(how), leastAge)
+	}
+	return how.MaxAge.Duration
+}
+
+// TooOld is how old the last round was when its source went silent, and whether that is more than a unit begins on by
+// itself.
+func (s *Standby) TooOld(silent time.Time) (age time.Duration, is bool) {
+	if s.Last == nil {
+		return 0, false
+	}
+	age = silent.Sub(s.Last.At).Round(time.Second)
+	return age, age > s.maxAge()
+}
+
+// maxAge is that of its last word, which older centers have not said.
+func (s *Standby) maxAge() time.Duration {
+	if most, err := time.ParseDuration(s.MaxAge); err == nil {
+		return most
+	}
+	how := v1alpha1.VolumeReplication{}
+	if every, err := time.ParseDuration(s.Every); err == nil {
+		how.Every = &metav1.Duration{Duration: every}
+	}
+	return MaxAge(&how)
+}
+
 // Says is what one line says of a standby.
 func (s *Standby) Says() string {
 	what := "no whole round yet"
@@ -118,8 +169,11 @@ func (s *Standby) Says() string {
 	}
 	switch l := s.Lost; {
 	case l != nil && s.Last != nil:
-		before := l.Since.Sub(s.Last.At).Round(time.Second)
-		what += fmt.Sprintf(", %s before %s went silent", before, s.Source)
+		age, old := s.TooOld(l.Since)
+		what += fmt.Sprintf(", %s before %s went silent", age, s.Source)
+		if old {
+			what += fmt.Sprintf(": older than maxAge (%s), so nothing begins there by itself", s.maxAge())
+		}
 	case l != nil:
 		what += fmt.Sprintf(", and %s went silent at %s", s.Source, l.Since.UTC().Format(time.RFC3339))
 	}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/server/fields"
 )
@@ -41,12 +43,42 @@ func TestWhatIsSaidOfAStandby(t *testing.T) {
 		"oslo holds what paris had at 2026-01-02T14:05:00Z; the disk is full":         {Last: last, Problem: "the disk is full"},
 		"no whole round yet, and paris went silent at 2026-01-02T14:17:00Z; it waits": {Lost: &Lost{Since: since, Why: "it waits"}},
 		"12m0s before paris went silent; it waits":                                    {Last: last, Lost: &Lost{Since: since, Why: "it waits"}},
-		"12m0s before paris went silent; to begin there: skerry volume promote":       {Last: last, Lost: &Lost{Since: since, Certain: true}},
+		"12m0s before paris went silent; to begin there: skerry volume promote":       {Last: last, Lost: &Lost{Since: since, Certain: true}, Every: "3m"},
+		"12m0s before paris went silent: older than maxAge (11m0s), so nothing begins there by itself; to begin there: skerry volume promote": {
+			Last: last, Lost: &Lost{Since: since, Certain: true}, MaxAge: "11m"},
+		"older than maxAge (10m0s), so nothing begins there by itself; it waits": {Last: last, Every: "1m",
+			Lost: &Lost{Since: since, Why: "it waits"}},
 	} {
 		s.Source, s.Target = "paris", "oslo"
 		if got := s.Says(); !strings.HasSuffix(got, want) {
 			t.Errorf("%q, not %q", got, want)
 		}
+	}
+}
+
+// A unit begins by itself on what is at most some rounds old, or as old as somebody has said.
+func TestHowOldAStandbyMayBe(t *testing.T) {
+	span := func(d time.Duration) *metav1.Duration { return &metav1.Duration{Duration: d} }
+	for want, how := range map[time.Duration]v1alpha1.VolumeReplication{
+		time.Hour:        {},
+		10 * time.Minute: {Every: span(time.Minute)},
+		4 * time.Hour:    {Every: span(time.Hour)},
+		time.Minute:      {Every: span(time.Minute), MaxAge: span(time.Minute)},
+	} {
+		if is := MaxAge(&how); is != want {
+			t.Errorf("%+v: %s, not %s", how, is, want)
+		}
+	}
+	at := time.Date(2026, 1, 2, 14, 5, 0, 0, time.UTC)
+	s := Standby{Last: &Round{At: at}, MaxAge: "1h"}
+	if age, old := s.TooOld(at.Add(time.Hour)); old || age != time.Hour {
+		t.Errorf("%s is too old: %v", age, old)
+	}
+	if _, old := s.TooOld(at.Add(time.Hour + time.Second)); !old {
+		t.Error("it is too old")
+	}
+	if _, old := (&Standby{MaxAge: "1h"}).TooOld(at); old {
+		t.Error("what is not there is too old")
 	}
 }
 

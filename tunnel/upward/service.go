@@ -22,6 +22,8 @@ const askService = "service"
 const (
 	headerService = "Skerry-Service"
 	headerCaller  = "Skerry-Caller"
+	// headerOwn has any value where the targets below whoever calls need not be asked any more.
+	headerOwn = "Skerry-Own-Asked"
 )
 
 // ServiceCall asks for a connection to a port of a Service of a space, at whatever site answers.
@@ -34,6 +36,8 @@ type ServiceCall struct {
 	Host string
 	// Caller is the Pod that calls, as exchange.Caller.Encode has it; empty where nothing is known of it.
 	Caller string
+	// Own says that a relay calls whose own targets have been asked, or are.
+	Own bool
 }
 
 var uidForm = regexp.MustCompile(`^[A-Za-z0-9-]{1,64}$`)
@@ -60,6 +64,9 @@ func CallHere(ctx context.Context, up http.RoundTripper, space, site string, c S
 	req.Header.Set(headerService, c.String())
 	if c.Caller != "" {
 		req.Header.Set(headerCaller, c.Caller)
+	}
+	if c.Own {
+		req.Header.Set(headerOwn, "true")
 	}
 	trace := exchange.TraceOf(ctx)
 	trace.Ask(req.Header)
@@ -104,7 +111,7 @@ func ReadServiceCall(r *http.Request) (c ServiceCall, err error) {
 	}
 	port, err := strconv.ParseUint(parts[3], 10, 16)
 	c = ServiceCall{Namespace: parts[0], Service: parts[1], UID: parts[2], Port: uint16(port), Host: host,
-		Caller: r.Header.Get(headerCaller)}
+		Caller: r.Header.Get(headerCaller), Own: r.Header.Get(headerOwn) != ""}
 	if host != "" && !exchange.IsHost(host) {
 		return ServiceCall{}, fmt.Errorf("%w: Service %.80q", ErrRequest, text)
 	}

@@ -123,6 +123,23 @@ func TestReadServiceCall(t *testing.T) {
 	}
 }
 
+// A call says whether a relay's own targets have been asked.
+func TestACallOfARelay(t *testing.T) {
+	for _, own := range []bool{true, false} {
+		up := tier(t, arriving("paris", func(w http.ResponseWriter, r *http.Request, _, _ string) {
+			if c, err := ReadServiceCall(r); err != nil || c.Own != own {
+				t.Errorf("own asked %v: %+v, %v", own, c, err)
+			}
+			WriteFault(w, &exchange.Fault{Code: http.StatusServiceUnavailable, Message: "nobody"})
+		}))
+		c := webCall
+		c.Own = own
+		if _, err := Call(t.Context(), up, "shop", "store-1", c); err == nil {
+			t.Error("somebody answers")
+		}
+	}
+}
+
 // A call comes from one Pod, or from nobody who is known.
 func TestTheCallerOfACall(t *testing.T) {
 	for text, want := range map[string]string{webCall.Caller: webCall.Caller, "": "error", "{}": "error"} {

@@ -45,6 +45,9 @@ const (
 	// AnnotationMembers stands on a Service that serves a ServiceImport: the spaces of its set, separated by commas.
 	// Targets get each with its UID behind "=", and let the Pods of these call it. Only the center writes it.
 	AnnotationMembers = "skerry.dev/members"
+	// AnnotationExporters stands on a Service that serves a ServiceImport: the spaces that export what it stands for,
+	// separated by commas. A relay leads callers there by itself.
+	AnnotationExporters = "skerry.dev/exporters"
 	// AnnotationExported stands on a ServiceImport: the keys of the labels and annotations that it has of a ServiceExport,
 	// as a JSON object of two lists.
 	AnnotationExported = "skerry.dev/exported"

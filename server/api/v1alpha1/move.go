@@ -72,6 +72,7 @@ type MovePolicy struct {
 // VolumeReplication says where the copies of volumes are that an app can begin on when its target is lost.
 //
 // +kubebuilder:validation:XValidation:rule="!has(self.every) || duration(self.every) >= duration('10s')",message="every must be at least 10s"
+// +kubebuilder:validation:XValidation:rule="!has(self.maxAge) || !has(self.every) || duration(self.maxAge) >= duration(self.every)",message="maxAge must be at least every"
 type VolumeReplication struct {
 	// Target that has the standby: a SyncTarget, or a Location of one. Nothing else of the objects is there. While
 	// they are there themselves, nothing is replicated.
@@ -86,6 +87,14 @@ type VolumeReplication struct {
 	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
 	// +optional
 	Every *metav1.Duration `json:"every,omitempty"`
+	// MaxAge is how old the last round may have been when the target went silent, for the objects to begin on the standby
+	// by themselves (failover.mode AfterLease). What was written since that round is lost then. They begin on an older
+	// one when somebody says so: skerry volume promote. Default: four times every, and at least 10m.
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=20
+	// +kubebuilder:validation:Pattern=`^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$`
+	// +optional
+	MaxAge *metav1.Duration `json:"maxAge,omitempty"`
 	// Consistency of a round. Fuzzy is the only one: files are read one after the other while the objects write, so
 	// that the standby is like the disk of a machine that lost its power at no single moment. Without it nothing is
 	// replicated.

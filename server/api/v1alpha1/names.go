@@ -199,6 +199,7 @@ func CenterAnnotations() []string {
 		AnnotationDependents,
 		AnnotationOpenUntil,
 		AnnotationMembers,
+		AnnotationExporters,
 	}
 }
 

@@ -143,6 +143,57 @@ func TestRounds(t *testing.T) {
 	})
 }
 
+// What one Pod alone may mount is copied while nothing runs. Its mover beside the app has no Pod until then, nor any more
+// when the app runs again. What else the app has is copied before.
+func TestAVolumeOfOnePod(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newCopying(t, func(int, bool) (int64, error) { return 1, nil })
+		defer func() { w.end() }()
+		one := func(name string) {
+			claim, err := w.CoreV1().PersistentVolumeClaims("web").Get(t.Context(), name, metav1.GetOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			claim.Spec.AccessModes = []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOncePod}
+			if _, err := w.CoreV1().PersistentVolumeClaims("web").Update(t.Context(), claim, metav1.UpdateOptions{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runs := func(side volumes.Side, claim int) bool {
+			k := volumes.MoverKey(&w.move, w.move.Claims[claim], side)
+			_, err := w.CoreV1().Pods("web").Get(t.Context(), k.Name+"-pod", metav1.GetOptions{})
+			return err == nil
+		}
+		one("data")
+		if s := w.keep(0, time.Second); s.Copied != binding.CopiedNearly || !strings.Contains(s.Text, "; for one Pod alone (ReadWriteOncePod), and copied while nothing runs: data") {
+			t.Errorf("beside the app: %+v", s)
+		}
+		w.expect("beside the app", "logs live=true")
+		if runs(volumes.SideFrom, 0) || !runs(volumes.SideTo, 0) || !runs(volumes.SideFrom, 1) {
+			t.Error("a mover keeps the app from its volume, or another one does not run")
+		}
+		if s := w.keep(7, time.Second); s.Copied != binding.CopiedWhole || !runs(volumes.SideFrom, 0) {
+			t.Errorf("while nothing runs: %+v", s)
+		}
+		w.expect("while nothing runs", "data live=false, logs live=false")
+		w.keep(0, time.Second)
+		w.expect("it runs again", "logs live=true")
+		if runs(volumes.SideFrom, 0) {
+			t.Error("its mover keeps the app from its volume")
+		}
+		one("logs")
+		w.restart()
+		if s := w.keep(0, time.Second); s.Copied != binding.CopiedNearly || !strings.HasSuffix(s.Text, "nothing runs: data, logs") {
+			t.Errorf("all are for one Pod: %+v", s)
+		}
+		w.expect("all are for one Pod", "")
+		if s := w.keep(8, time.Second); s.Copied != binding.CopiedWhole {
+			t.Errorf("while nothing runs: %+v", s)
+		}
+		w.expect("all at once", "data live=false, logs live=false")
+	})
+}
+
 // A round beside the app ends when the app has stopped, and the last one begins when its programs have ended.
 func TestLastRoundDoesNotWaitForOneBesideTheApp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

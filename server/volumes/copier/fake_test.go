@@ -78,6 +78,9 @@ func (f *fakeSpace) Create(ctx context.Context, k store.Key, _ string, o map[str
 	if _, err := f.AppsV1().Deployments(k.Namespace).Create(ctx, d, metav1.CreateOptions{}); err != nil {
 		return nil, err
 	}
+	if d.Spec.Replicas != nil && *d.Spec.Replicas == 0 {
+		return o, nil
+	}
 	return o, f.pod(ctx, d)
 }
 

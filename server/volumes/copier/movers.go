@@ -13,6 +13,7 @@ import (
 	"k8s.io/client-go/kubernetes"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/fields"
 	"skerry.dev/skerry/server/volumes"
 	"skerry.dev/skerry/store"
 )
@@ -102,8 +103,13 @@ func (m *moving) make(ctx context.Context, client kubernetes.Interface, is *volu
 	for _, side := range is.Sides() {
 		k := volumes.MoverKey(is, c, side)
 		known, err := client.AppsV1().Deployments(k.Namespace).Get(ctx, k.Name, metav1.GetOptions{})
-		if err == nil && known.Spec.Replicas != nil && *known.Spec.Replicas == 0 {
-			err = m.wakeUp(ctx, client, k, is, c, side)
+		rests := is.Rests(c, side)
+		if now := err == nil && known.Spec.Replicas != nil && *known.Spec.Replicas == 0; err == nil && now != rests {
+			if rests {
+				_, err = m.c.cfg.API.Patch(ctx, k, "apps/v1", "", volumes.Runs(0))
+			} else {
+				err = m.wakeUp(ctx, client, k, is, c, side)
+			}
 		}
 		if err == nil {
 			continue
@@ -119,12 +125,15 @@ func (m *moving) make(ctx context.Context, client kubernetes.Interface, is *volu
 			template = volumes.TemplateOf(user)
 		}
 		node := ""
-		if side.Reads() {
+		if side.Reads() && !c.OnePod {
 			if node, err = nodeOf(ctx, client, is, c); err != nil {
 				return err
 			}
 		}
 		o := volumes.Mover(k, is, c, side, m.c.cfg.Image, template, node)
+		if rests {
+			fields.Map(o, "spec")["replicas"] = int64(0)
+		}
 		if _, err := m.c.cfg.API.Create(ctx, k, "apps/v1", o); err != nil && !apierrors.IsAlreadyExists(err) {
 			return fmt.Errorf("create Deployment %s: %w", k.Name, err)
 		}
@@ -174,6 +183,9 @@ func podsOf(
 	for _, c := range is.Claims {
 		both := map[bool]string{} // by whether it reads
 		for _, side := range sides {
+			if is.Rests(c, side) {
+				continue
+			}
 			k, target := volumes.MoverKey(is, c, side), is.At(side)
 			list, err := client.CoreV1().Pods(k.Namespace).List(ctx, metav1.ListOptions{
 				LabelSelector: volumes.MoverLabel + "=" + k.Name})

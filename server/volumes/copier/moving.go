@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -156,10 +157,29 @@ func (m *moving) attempt(ctx context.Context) error {
 			m.mu.Lock()
 			m.near = true
 			m.mu.Unlock()
-			m.say(true, "the first rounds are made, the last took %s", took.Round(time.Second))
+			m.say(true, "%s", roundsMade(is.Claims, took))
 			return m.await(round, againAfter)
 		}
 	}
+}
+
+// roundsMade says what was copied beside the app, in rounds of which the last took some time.
+func roundsMade(claims []volumes.Claim, took time.Duration) string {
+	var later []string
+	for _, c := range claims {
+		if c.OnePod {
+			later = append(later, c.Name)
+		}
+	}
+	text := fmt.Sprintf("the first rounds are made, the last took %s", took.Round(time.Second))
+	if len(later) == 0 {
+		return text
+	}
+	one := "for one Pod alone (ReadWriteOncePod), and copied while nothing runs: " + strings.Join(later, ", ")
+	if len(later) == len(claims) {
+		return one
+	}
+	return text + "; " + one
 }
 
 // await waits until the move is another one, or a time is over, which 0 never is.
@@ -190,6 +210,9 @@ func (m *moving) copy(ctx context.Context, is *volumes.Move, ends []pods, live b
 		return 0, fmt.Errorf("reach the space: %w", err)
 	}
 	for i, c := range is.Claims {
+		if live && c.OnePod {
+			continue
+		}
 		send := []string{volumes.Program, "volume", "send", "-o", "json"}
 		if live {
 			send = append(send, "--live")

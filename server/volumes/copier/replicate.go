@@ -115,6 +115,14 @@ func (r *replicating) problem(ctx context.Context, why error) {
 	if !errors.Is(why, errAway) {
 		r.c.cfg.Log.Warn("replicate the volumes of a unit", "unit", string(r.is.Unit), "err", why)
 	}
+	if len(r.of) == 0 { // it is not known yet which there are
+		for _, c := range r.is.Claims {
+			if c.Templates {
+				c.Name, c.Made = "", &store.MoverClaim{} // what is said of each claim takes its place
+			}
+			r.word.Say(c, volumes.Standby{Claim: c.Name, Source: r.is.From, Target: r.is.To, Problem: why.Error()})
+		}
+	}
 	r.each(func(s *standby) { s.is.Problem, s.is.Next = why.Error(), time.Time{} })
 	r.tell(ctx, -1)
 }
@@ -197,7 +205,7 @@ func (r *replicating) take(ctx context.Context, client kubernetes.Interface, is 
 			s.is = *was
 		}
 		s.is.Claim, s.is.Source, s.is.Target = c.Name, is.From, is.To
-		s.is.Every, s.is.Ended = r.is.Every.String(), false
+		s.is.Every, s.is.MaxAge, s.is.Ended = r.is.Every.String(), r.is.MaxAge.String(), false
 		r.of[nameOf(c)] = s
 	}
 	return nil

@@ -30,7 +30,7 @@ type replicated struct {
 
 func newReplicated(t *testing.T, round func(n int, live bool) (int64, error)) *replicated {
 	r := &replicated{copying: newCopying(t, round)}
-	r.is = volumes.Replica{Move: r.move, Every: 15 * time.Minute}
+	r.is = volumes.Replica{Move: r.move, Every: 15 * time.Minute, MaxAge: time.Hour}
 	r.is.Claims, r.is.Standby = r.is.Claims[:1], true
 	return r
 }

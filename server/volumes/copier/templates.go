@@ -31,7 +31,7 @@ func (m *moving) resolve(
 			if err != nil {
 				return nil, fmt.Errorf("read claim %s: %w", c.Name, err)
 			}
-			if err := copyable(c.Name, fields.Map(claim, "spec")); err != nil {
+			if c.OnePod, err = copyable(c.Name, fields.Map(claim, "spec"), is.Standby); err != nil {
 				return nil, err
 			}
 			out = append(out, c)
@@ -51,14 +51,17 @@ func (m *moving) resolve(
 				return nil, err
 			}
 		}
+		onePod := map[string]bool{} // by the name of the template
 		for t := range fields.Maps(set, "spec", "volumeClaimTemplates") {
-			if err := copyable(c.Name, fields.Map(t, "spec")); err != nil {
+			alone, err := copyable(c.Name, fields.Map(t, "spec"), is.Standby)
+			if err != nil {
 				return nil, err
 			}
+			onePod[fields.String(t, "metadata", "name")] = alone
 		}
 		for i := range made {
 			one := c
-			one.Templates, one.Name, one.Made = false, made[i].Name, &made[i]
+			one.Templates, one.Name, one.Made, one.OnePod = false, made[i].Name, &made[i], onePod[made[i].Template]
 			out = append(out, one)
 		}
 	}
@@ -103,17 +106,17 @@ func complete(is *volumes.Move, c volumes.Claim, made []store.MoverClaim) ([]sto
 	return made, nil
 }
 
-// copyable refuses a claim that a mover cannot mount beside the app, or not at all.
-func copyable(name string, spec map[string]any) error {
+// copyable refuses a claim that no mover can mount, or none beside the app where it is to be (beside). It reports
+// whether a claim is for one Pod alone.
+func copyable(name string, spec map[string]any, beside bool) (onePod bool, err error) {
 	if fields.String(spec, "volumeMode") == string(corev1.PersistentVolumeBlock) {
-		return fmt.Errorf("%s is a raw block volume, which is not copied", name)
+		return false, fmt.Errorf("%s is a raw block volume (volumeMode: Block), and only files are copied", name)
 	}
-	for _, mode := range fields.List(spec, "accessModes") {
-		if mode == string(corev1.ReadWriteOncePod) {
-			return fmt.Errorf("%s is for one Pod alone (ReadWriteOncePod), so nothing can copy it beside the app", name)
-		}
+	onePod = slices.Contains(fields.List(spec, "accessModes"), any(string(corev1.ReadWriteOncePod)))
+	if onePod && beside {
+		return true, fmt.Errorf("%s is for one Pod alone (ReadWriteOncePod), so nothing can copy it beside the app", name)
 	}
-	return nil
+	return onePod, nil
 }
 
 // known are the claims of a StatefulSet that its movers at the target that is left name, nil while some are missing.

@@ -47,17 +47,22 @@ func TestWhichClaimsAreShown(t *testing.T) {
 
 func TestWhatIsNotCopied(t *testing.T) {
 	for _, c := range []struct {
-		spec map[string]any
-		why  string
+		spec          map[string]any
+		move, standby string // why not
 	}{
-		{map[string]any{"accessModes": []any{"ReadWriteOnce"}}, ""},
-		{map[string]any{"accessModes": []any{"ReadWriteMany", "ReadWriteOnce"}, "volumeMode": "Filesystem"}, ""},
-		{map[string]any{"accessModes": []any{"ReadWriteOncePod"}}, "one Pod alone"},
-		{map[string]any{"volumeMode": "Block"}, "raw block"},
+		{map[string]any{"accessModes": []any{"ReadWriteOnce"}}, "", ""},
+		{map[string]any{"accessModes": []any{"ReadWriteMany", "ReadWriteOnce"}, "volumeMode": "Filesystem"}, "", ""},
+		{map[string]any{"accessModes": []any{"ReadWriteOncePod"}}, "", "one Pod alone"},
+		{map[string]any{"volumeMode": "Block"}, "raw block", "raw block"},
 	} {
-		err := copyable("data", c.spec)
-		if (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) {
-			t.Errorf("%v: %v, want %q", c.spec, err, c.why)
+		for beside, want := range map[bool]string{false: c.move, true: c.standby} {
+			onePod, err := copyable("data", c.spec, beside)
+			if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%v: %v, want %q", c.spec, err, want)
+			}
+			if err == nil && onePod != (c.standby != "") {
+				t.Errorf("%v is for one Pod: %v", c.spec, onePod)
+			}
 		}
 	}
 }
