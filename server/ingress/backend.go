@@ -1,0 +1,203 @@
+package ingress
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+const (
+	// connectTime is how long a connection is tried while nobody says that anything moves. Connect itself asks each site.
+	connectTime = time.Second
+	// holdTime is how long a request waits for what is on its way, holdEvery how often one of those that wait asks.
+	holdTime  = 30 * time.Second
+	holdEvery = 250 * time.Millisecond
+	// headTime is how long a backend may take for the head of its answer.
+	headTime = 5 * time.Minute
+	// idleTime is how long a connection to a backend is kept that nobody uses, mostIdle how many are, and
+	// mostIdleOfCaller how many for requests from one address.
+	idleTime         = 30 * time.Second
+	mostIdle         = 256
+	mostIdleOfCaller = 16
+	// mostHead bounds the head of an answer, in bytes.
+	mostHead = 256 << 10
+)
+
+// backend is a port of a Service, and the connections to it.
+type backend struct {
+	to  To
+	cfg *Config
+	// pooled keeps connections, by the address of the caller. once does not: while what answers moves, a request must not
+	// meet a connection to a Pod that ends.
+	pooled, once *http.Transport
+	moving       atomic.Bool // it was so for the last request
+
+	mu    sync.Mutex
+	asked chan struct{} // closed when the one that asks for all has an answer; nil while nobody asks
+}
+
+func newBackend(to To, cfg *Config) *backend {
+	b := &backend{to: to, cfg: cfg}
+	b.pooled = b.transport()
+	b.once = b.transport()
+	b.once.DisableKeepAlives = true
+	return b
+}
+
+func (b *backend) transport() *http.Transport {
+	return &http.Transport{
+		DialContext:         b.dial,
+		DisableCompression:  true, // what the caller asks for passes
+		MaxIdleConns:        mostIdle,
+		MaxIdleConnsPerHost: mostIdleOfCaller, IdleConnTimeout: idleTime,
+		ResponseHeaderTimeout:  headTime,
+		ExpectContinueTimeout:  time.Second,
+		MaxResponseHeaderBytes: mostHead,
+		Protocols:              http1(),
+	}
+}
+
+func http1() *http.Protocols {
+	var p http.Protocols
+	p.SetHTTP1(true)
+	return &p
+}
+
+// close lets go of connections that nobody uses. Requests go on.
+func (b *backend) close() {
+	b.pooled.CloseIdleConnections()
+	b.once.CloseIdleConnections()
+}
+
+// RoundTrip implements http.RoundTripper.
+func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
+	moving := b.cfg.Moves(b.to.Service)
+	if was := b.moving.Swap(moving); was != moving {
+		b.pooled.CloseIdleConnections()
+	}
+	if moving {
+		return b.once.RoundTrip(r)
+	}
+	return b.pooled.RoundTrip(r)
+}
+
+// dial connects, for a caller whose address is that of the URL: a Transport keeps connections by that.
+func (b *backend) dial(ctx context.Context, _, address string) (net.Conn, error) {
+	caller, err := netip.ParseAddrPort(address)
+	if err != nil {
+		return nil, fmt.Errorf("caller %q: %w", address, err)
+	}
+	return b.connect(ctx, caller.Addr())
+}
+
+// connect connects to the Service for a caller. It waits for what is on its way to another site; one of those that wait
+// asks for all.
+func (b *backend) connect(ctx context.Context, caller netip.Addr) (net.Conn, error) {
+	end := time.Now().Add(holdTime)
+	short := time.Now().Add(connectTime)
+	for {
+		conn, err := b.call(ctx, caller)
+		if err == nil || ctx.Err() != nil {
+			return conn, err
+		}
+		now := time.Now()
+		switch f := exchange.FaultOf(err); {
+		case exchange.IsDenied(err), f.Code == http.StatusBadRequest, now.After(end):
+			return nil, err
+		case !exchange.IsMoving(err) && now.After(short):
+			return nil, err
+		}
+		if err := b.turn(ctx); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// turn waits until it is time to ask again: of those that wait, one each holdEvery.
+func (b *backend) turn(ctx context.Context) error {
+	b.mu.Lock()
+	asked := b.asked
+	if asked == nil {
+		b.asked = make(chan struct{})
+		mine := b.asked
+		time.AfterFunc(holdEvery, func() {
+			b.mu.Lock()
+			defer b.mu.Unlock()
+			b.asked = nil
+			close(mine)
+		})
+		asked = mine
+	}
+	b.mu.Unlock()
+	select {
+	case <-asked:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// call asks for a connection once. It outlives ctx, which is that of the request that it is made for.
+func (b *backend) call(ctx context.Context, caller netip.Addr) (net.Conn, error) {
+	k := b.to.Service
+	r := exchange.ToService(k.Space, k.Namespace, k.Name, "", b.to.Port)
+	r.Origin, r.Caller = b.to.UID, exchange.Caller{Address: caller}.Encode()
+	own, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, cancel)
+	resp, err := b.cfg.Connect(own, r)
+	if err == nil && !stop() {
+		resp.Body.Close()
+		err = context.Cause(ctx)
+	}
+	if err != nil {
+		stop()
+		cancel()
+		return nil, err
+	}
+	stream, err := exchange.Connection(resp)
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return &conn{ReadWriteCloser: stream, end: cancel}, nil
+}
+
+// conn is a connection to a Service as net/http needs it. Nothing here sets deadlines.
+type conn struct {
+	io.ReadWriteCloser
+	end context.CancelFunc
+}
+
+// Close implements net.Conn.
+func (c *conn) Close() error {
+	defer c.end()
+	return c.ReadWriteCloser.Close()
+}
+
+// CloseWrite implements exchange.CloseWriter.
+func (c *conn) CloseWrite() error {
+	if half, can := c.ReadWriteCloser.(exchange.CloseWriter); can {
+		return half.CloseWrite()
+	}
+	return http.ErrNotSupported
+}
+
+func (*conn) LocalAddr() net.Addr              { return nowhere{} }
+func (*conn) RemoteAddr() net.Addr             { return nowhere{} }
+func (*conn) SetDeadline(time.Time) error      { return errors.ErrUnsupported }
+func (*conn) SetReadDeadline(time.Time) error  { return errors.ErrUnsupported }
+func (*conn) SetWriteDeadline(time.Time) error { return errors.ErrUnsupported }
+
+type nowhere struct{}
+
+func (nowhere) Network() string { return "service" }
+func (nowhere) String() string  { return "" }

@@ -1,0 +1,388 @@
+package ingress
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"skerry.dev/skerry/tunnel"
+	"skerry.dev/skerry/tunnel/exchange"
+)
+
+const (
+	// firstTime is how long a caller may take for the head of a request, and for the whole of a handshake.
+	firstTime = 10 * time.Second
+	// keptTime is how long a connection is kept that asks nothing.
+	keptTime = 75 * time.Second
+	// mostHeader bounds the head of a request, in bytes.
+	mostHeader = 64 << 10
+	// mostStreams is how many requests one HTTP/2 connection may have open.
+	mostStreams = 100
+	// endTime is how long open requests may go on when the center ends.
+	endTime = 2 * time.Second
+)
+
+// ports are where callers come in.
+type ports struct {
+	cfg    Config
+	at     []net.Listener
+	table  *atomic.Pointer[Table]
+	proxy  *proxy
+	spaces shares
+
+	mu      sync.Mutex
+	sources map[netip.Prefix]int
+	open    map[*caller]struct{}
+	conns   sync.WaitGroup
+	handed  chan net.Conn
+	closed  chan struct{}
+}
+
+// servePorts serves callers until ctx ends or a listener fails.
+func servePorts(ctx context.Context, cfg Config, at []net.Listener, table *atomic.Pointer[Table], to *proxy) error {
+	p := &ports{cfg: cfg, at: at, table: table, proxy: to, sources: map[netip.Prefix]int{}, open: map[*caller]struct{}{},
+		spaces: shares{most: mostConnections, mostOfSpace: mostConnectionsOfSpace},
+		handed: make(chan net.Conn), closed: make(chan struct{})}
+	server := &http.Server{
+		Handler: to, ReadHeaderTimeout: firstTime, IdleTimeout: keptTime, MaxHeaderBytes: mostHeader, ErrorLog: quiet,
+		TLSConfig:   &tls.Config{NextProtos: []string{"h2", "http/1.1"}},
+		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: mostStreams},
+		BaseContext: func(net.Listener) context.Context { return ctx },
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			if t, is := c.(*tls.Conn); is {
+				c = t.NetConn()
+			}
+			return context.WithValue(ctx, connKey{}, c)
+		},
+	}
+	var parts sync.WaitGroup
+	failed := make(chan error, len(at)+1)
+	parts.Go(func() { failed <- server.Serve(handedOver{p}) })
+	for _, l := range at {
+		parts.Go(func() { failed <- p.accept(l) })
+	}
+	var err error
+	select {
+	case err = <-failed:
+	case <-ctx.Done():
+	}
+	for _, l := range at {
+		l.Close()
+	}
+	close(p.closed)
+	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
+	defer cancel()
+	_ = server.Shutdown(last) // what is open then ends now
+	server.Close()
+	p.end()
+	to.close()
+	parts.Wait()
+	p.conns.Wait()
+	if ctx.Err() != nil {
+		return nil
+	}
+	return err
+}
+
+// accept takes the callers of a listener.
+func (p *ports) accept(l net.Listener) error {
+	for pause := time.Millisecond; ; {
+		c, err := l.Accept()
+		if err == nil {
+			pause = time.Millisecond
+			p.take(c)
+			continue
+		}
+		if errors.Is(err, net.ErrClosed) {
+			return fmt.Errorf("serve callers from outside: %w", err)
+		}
+		p.cfg.Log.Warn("callers from outside cannot be accepted; trying again", "err", err)
+		select { // there may be file descriptors again
+		case <-time.After(pause):
+			pause = min(2*pause, time.Second)
+		case <-p.closed:
+			return nil
+		}
+	}
+}
+
+// take lets a connection in, where there is room.
+func (p *ports) take(c net.Conn) {
+	source := tunnel.SourceOf(c.RemoteAddr())
+	is := &caller{Conn: c, ports: p, source: source}
+	p.mu.Lock()
+	limit := ""
+	switch {
+	case len(p.open) >= mostConnections:
+		limit = "total"
+	case p.sources[source] >= mostConnectionsOfSource:
+		limit = "source"
+	default:
+		p.open[is] = struct{}{}
+		p.sources[source]++
+		p.conns.Add(1)
+	}
+	p.mu.Unlock()
+	if limit != "" {
+		p.cfg.Metrics.refused.WithLabelValues(limit).Inc()
+		c.Close()
+		return
+	}
+	p.cfg.Metrics.open.Inc()
+	go p.begin(is)
+}
+
+// end closes all connections.
+func (p *ports) end() {
+	p.mu.Lock()
+	var all []*caller
+	for c := range p.open {
+		all = append(all, c)
+	}
+	p.mu.Unlock()
+	for _, c := range all {
+		c.Close()
+	}
+}
+
+// begin finds out what a connection is for, and hands it on.
+func (p *ports) begin(c *caller) {
+	_ = c.SetReadDeadline(time.Now().Add(firstTime)) // a connection that has ended tells so when it is read
+	first := make([]byte, 1)
+	if _, err := io.ReadFull(c.Conn, first); err != nil {
+		c.Close()
+		return
+	}
+	if c.ahead = first; first[0] != recordHandshake {
+		p.hand(c, c)
+		return
+	}
+	hello, name, err := readHello(c)
+	if err != nil {
+		c.Close()
+		return
+	}
+	c.ahead = hello
+	h := p.table.Load().find(hostOf(name))
+	if h != nil && !c.claim(h.space) {
+		p.cfg.Metrics.refused.WithLabelValues("space").Inc()
+		c.Close()
+		return
+	}
+	if h != nil && h.passthrough {
+		p.through(c, h)
+		return
+	}
+	p.hand(c, tls.Server(c, &tls.Config{
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			if h == nil {
+				return nil, nil // "unrecognized name" is what the caller hears
+			}
+			return h.certificate, nil
+		},
+	}))
+}
+
+// hand hands a connection to the server.
+func (p *ports) hand(c *caller, as net.Conn) {
+	_ = c.SetReadDeadline(time.Time{}) // the server has its own
+	select {
+	case p.handed <- as:
+	case <-p.closed:
+		c.Close()
+	}
+}
+
+// through passes TLS on as it is, to what the host's path / leads to.
+func (p *ports) through(c *caller, h *host) {
+	defer c.Close()
+	_ = c.SetReadDeadline(time.Time{})
+	r := h.find("/")
+	if r == nil || r.to.UID == "" {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	defer context.AfterFunc(ctx, func() { c.Close() })()
+	done := p.proxy.requests.take(h.space)
+	if done == nil {
+		p.cfg.Metrics.refused.WithLabelValues("space").Inc()
+		return
+	}
+	defer done()
+	at, _ := netip.ParseAddrPort(c.RemoteAddr().String())
+	to, err := p.proxy.backend(r.to).connect(ctx, at.Addr().Unmap().WithZone(""))
+	if err != nil {
+		p.cfg.Log.Debug("a connection from outside is not answered", "service", r.to.Service.String(), "err", err)
+		return
+	}
+	c.also(to)
+	defer to.Close()
+	exchange.Pass(c, to)
+}
+
+// handedOver is the listener of the server.
+type handedOver struct{ p *ports }
+
+// Accept implements net.Listener.
+func (l handedOver) Accept() (net.Conn, error) {
+	select {
+	case c := <-l.p.handed:
+		return c, nil
+	case <-l.p.closed:
+		return nil, http.ErrServerClosed
+	}
+}
+
+// Close implements net.Listener.
+func (handedOver) Close() error { return nil }
+
+// Addr implements net.Listener.
+func (l handedOver) Addr() net.Addr { return l.p.at[0].Addr() }
+
+type connKey struct{}
+
+func connOf(ctx context.Context) *caller {
+	c, _ := ctx.Value(connKey{}).(*caller)
+	return c
+}
+
+// caller is a connection of somebody from outside.
+type caller struct {
+	net.Conn
+	ports  *ports
+	source netip.Prefix
+	ahead  []byte // of what was read
+	once   sync.Once
+
+	mu     sync.Mutex
+	space  string // the first one that it was for
+	leave  func()
+	beside io.Closer // ends with it
+	ended  bool
+}
+
+// Read implements net.Conn.
+func (c *caller) Read(b []byte) (int, error) {
+	if len(c.ahead) > 0 {
+		n := copy(b, c.ahead)
+		c.ahead = c.ahead[n:]
+		return n, nil
+	}
+	return c.Conn.Read(b)
+}
+
+// CloseWrite implements exchange.CloseWriter.
+func (c *caller) CloseWrite() error {
+	if half, can := c.Conn.(exchange.CloseWriter); can {
+		return half.CloseWrite()
+	}
+	return http.ErrNotSupported
+}
+
+// claim counts the connection for a space. It reports false where that has too many. One connection counts for the
+// first space that it is used for.
+func (c *caller) claim(space string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.space != "" || c.ended {
+		return true
+	}
+	if c.leave = c.ports.spaces.take(space); c.leave == nil {
+		return false
+	}
+	c.space = space
+	return true
+}
+
+// also has something end with the connection.
+func (c *caller) also(of io.Closer) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.beside = of; c.ended {
+		of.Close()
+	}
+}
+
+// Close implements net.Conn.
+func (c *caller) Close() error {
+	err := c.Conn.Close()
+	c.once.Do(func() {
+		c.mu.Lock()
+		c.ended = true
+		leave, beside := c.leave, c.beside
+		c.mu.Unlock()
+		if leave != nil {
+			leave()
+		}
+		if beside != nil {
+			beside.Close()
+		}
+		p := c.ports
+		p.mu.Lock()
+		delete(p.open, c)
+		if p.sources[c.source]--; p.sources[c.source] == 0 {
+			delete(p.sources, c.source)
+		}
+		p.mu.Unlock()
+		p.cfg.Metrics.open.Dec()
+		p.conns.Done()
+	})
+	return err
+}
+
+const recordHandshake = 0x16
+
+// mostHello bounds a ClientHello: one record of TLS, with its head.
+const mostHello = 5 + 16<<10
+
+var errNoHello = errors.New("no ClientHello")
+
+// readHello reads the first record of TLS and the name that it asks for, empty for none. What was read is returned.
+func readHello(c io.Reader) (hello []byte, name string, err error) {
+	hello = make([]byte, 5, 1<<10)
+	if _, err := io.ReadFull(c, hello); err != nil {
+		return nil, "", err
+	}
+	n := int(hello[3])<<8 | int(hello[4])
+	if n+len(hello) > mostHello {
+		return nil, "", errNoHello
+	}
+	rest := make([]byte, n)
+	if _, err := io.ReadFull(c, rest); err != nil {
+		return nil, "", err
+	}
+	hello = append(hello, rest...)
+	found := false
+	_ = tls.Server(onlyRead{r: bytes.NewReader(hello)}, &tls.Config{
+		GetConfigForClient: func(h *tls.ClientHelloInfo) (*tls.Config, error) {
+			name, found = h.ServerName, true
+			return nil, errNoHello // this is all that is wanted
+		}}).Handshake() // which fails
+	if !found {
+		return nil, "", errNoHello
+	}
+	return hello, name, nil
+}
+
+// onlyRead is a connection that has what was read of another one.
+type onlyRead struct {
+	net.Conn
+	r io.Reader
+}
+
+// Read implements net.Conn.
+func (c onlyRead) Read(b []byte) (int, error) { return c.r.Read(b) }
+
+// Write implements net.Conn.
+func (onlyRead) Write(b []byte) (int, error) { return len(b), nil }
