@@ -174,6 +174,7 @@ func (p *proxy) pass(w http.ResponseWriter, r *http.Request, to To) {
 		ErrorLog:      quiet,
 		Rewrite: func(out *httputil.ProxyRequest) {
 			out.Out.URL.Scheme, out.Out.URL.Host = "http", net.JoinHostPort(caller.String(), "80")
+			out.Out.URL.RawQuery = out.In.URL.RawQuery // what means nothing to this process passes, too
 			out.Out.Host = out.In.Host
 			out.SetXForwarded()
 			out.Out.Header.Set("X-Real-Ip", caller.String())

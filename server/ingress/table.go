@@ -83,6 +83,11 @@ func Build(w World) (t *Table, words map[store.Key][]string, served map[store.Ke
 		b.everywhere(in)
 		b.certificates(in)
 	}
+	for name, h := range b.table.hosts { // one of a star is for each name below it
+		if star := b.table.hosts[wildcardOf(name)]; h.certificateBy == nil && star != nil && star.space == h.space {
+			h.certificate = star.certificate
+		}
+	}
 	return b.table, b.words, b.served
 }
 
