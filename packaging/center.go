@@ -75,8 +75,8 @@ func centerCommand() *cli.Command {
 				EncryptionProviderConfig: c.String(server.EncryptionConfigFlag),
 				MoverImage:               c.String(server.MoverImageFlag),
 				SpacesDomain:             c.String(server.SpacesDomainFlag), WebhookAllow: c.StringSlice(server.WebhookAllowFlag),
-				WebhookDeny: c.StringSlice(server.WebhookDenyFlag), Backup: plan, Ingress: server.IngressOf(c), Version: version, Revision: commit,
-				Log: log}
+				WebhookDeny: c.StringSlice(server.WebhookDenyFlag), Backup: plan, Version: version, Revision: commit,
+				Ingress: server.IngressOf(c), Log: log}
 			cfg.Tracer = traces.Tracer()
 			if len(c.StringSlice("parent")) > 0 {
 				parent = agent.NewUpward()

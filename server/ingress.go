@@ -72,7 +72,7 @@ type entry struct {
 }
 
 // newEntry makes the entry, nil where none is configured.
-func (s *Server) newEntry(api ingress.API) (*entry, error) {
+func newEntry(s *Server, api ingress.API) (*entry, error) {
 	if len(s.cfg.Ingress.Listen) == 0 {
 		return nil, nil
 	}
@@ -117,8 +117,8 @@ func (e *entry) words(k store.Key, obj map[string]any) string {
 	case !placement.CenterServes(k, obj):
 		return ""
 	case e == nil:
-		return fmt.Sprintf("Ingresses of the class %s are served by the center itself, and it serves none: its admin opens "+
-			"it to callers by --%s", v1alpha1.IngressClass, IngressListenFlag)
+		return fmt.Sprintf("Ingresses of the class %s are served by the center itself, and it serves none: its admin "+
+			"opens it to callers by --%s", v1alpha1.IngressClass, IngressListenFlag)
 	}
 	return e.Words(k, obj)
 }
@@ -156,8 +156,8 @@ func (l *lateListeners) close() {
 func otherwiseIngress(err error) string {
 	switch {
 	case errors.Is(err, syscall.EACCES):
-		return "this user may not use that port: give the service CAP_NET_BIND_SERVICE (how-to/entry.md), or choose one above " +
-			"1023 with --" + IngressListenFlag
+		return "this user may not use that port: give the service CAP_NET_BIND_SERVICE, or choose one above 1023 with --" +
+			IngressListenFlag
 	case errors.Is(err, syscall.EADDRNOTAVAIL):
 		return "no interface of this machine has that address: write another with --" + IngressListenFlag
 	}

@@ -312,7 +312,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	}
 	s.sites = s.newSites()
 	s.services = s.newServices()
-	if s.entry, err = s.newEntry(writer); err != nil {
+	if s.entry, err = newEntry(s, writer); err != nil {
 		return err
 	}
 	s.api, err = apiserver.New(apiserver.Config{

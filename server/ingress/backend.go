@@ -18,7 +18,7 @@ import (
 const (
 	// connectTime is how long a connection is tried while nobody says that anything moves. Connect itself asks each site.
 	connectTime = time.Second
-	// holdTime is how long a request waits for what is on its way, holdEvery how often one of those that wait asks.
+	// holdTime is how long a request waits for what is on its way, holdEvery how often one asks.
 	holdTime  = 30 * time.Second
 	holdEvery = 250 * time.Millisecond
 	// headTime is how long a backend may take for the head of its answer.
@@ -99,51 +99,74 @@ func (b *backend) dial(ctx context.Context, _, address string) (net.Conn, error)
 	return b.connect(ctx, caller.Addr())
 }
 
-// connect connects to the Service for a caller. It waits for what is on its way to another site; one of those that wait
-// asks for all.
+// connect connects to the Service for a caller. It waits for what is on its way to another site.
 func (b *backend) connect(ctx context.Context, caller netip.Addr) (net.Conn, error) {
-	end := time.Now().Add(holdTime)
-	short := time.Now().Add(connectTime)
-	for {
+	for end := time.Now().Add(connectTime); ; {
 		conn, err := b.call(ctx, caller)
-		if err == nil || ctx.Err() != nil {
+		switch {
+		case exchange.IsMoving(err):
+			held, stop := context.WithTimeoutCause(ctx, holdTime, err)
+			defer stop()
+			return b.hold(held, caller)
+		case err == nil, exchange.IsDenied(err), ctx.Err() != nil, time.Now().After(end):
 			return conn, err
 		}
-		now := time.Now()
-		switch f := exchange.FaultOf(err); {
-		case exchange.IsDenied(err), f.Code == http.StatusBadRequest, now.After(end):
-			return nil, err
-		case !exchange.IsMoving(err) && now.After(short):
-			return nil, err
-		}
-		if err := b.turn(ctx); err != nil {
+		if err := pause(ctx); err != nil {
 			return nil, err
 		}
 	}
 }
 
-// turn waits until it is time to ask again: of those that wait, one each holdEvery.
-func (b *backend) turn(ctx context.Context) error {
-	b.mu.Lock()
-	asked := b.asked
-	if asked == nil {
-		b.asked = make(chan struct{})
-		mine := b.asked
-		time.AfterFunc(holdEvery, func() {
-			b.mu.Lock()
-			defer b.mu.Unlock()
-			b.asked = nil
-			close(mine)
-		})
-		asked = mine
+// hold waits until something answers. One of those that wait asks for all.
+func (b *backend) hold(ctx context.Context, caller netip.Addr) (net.Conn, error) {
+	for {
+		end, asked := b.turn()
+		if end != nil {
+			defer end()
+			for {
+				if err := pause(ctx); err != nil {
+					return nil, err
+				}
+				if conn, err := b.call(ctx, caller); !exchange.IsMoving(err) {
+					return conn, err
+				}
+			}
+		}
+		select {
+		case <-asked:
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		}
+		if conn, err := b.call(ctx, caller); !exchange.IsMoving(err) {
+			return conn, err
+		}
 	}
-	b.mu.Unlock()
+}
+
+func pause(ctx context.Context) error {
 	select {
-	case <-asked:
+	case <-time.After(holdEvery):
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+}
+
+// turn returns what ends the turn of the one that asks for all, or else what to wait for.
+func (b *backend) turn() (end func(), asked <-chan struct{}) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.asked != nil {
+		return nil, b.asked
+	}
+	mine := make(chan struct{})
+	b.asked = mine
+	return func() {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.asked = nil
+		close(mine)
+	}, nil
 }
 
 // call asks for a connection once. It outlives ctx, which is that of the request that it is made for.

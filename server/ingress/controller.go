@@ -81,18 +81,12 @@ const settle = 20 * time.Millisecond
 // New returns a Controller. It serves nothing before Serve.
 func New(c Config) *Controller {
 	is := &Controller{cfg: c, queue: queue.NewFair(20*time.Millisecond, 30*time.Second, store.SpaceOf),
-		dirty: make(chan struct{}, 1)}
-	is.clearLocked()
+		dirty: make(chan struct{}, 1), grants: map[string]grants{}, ingresses: map[store.Key]*Ingress{},
+		used: map[store.Key]*Ingress{}, told: map[store.Key]string{}, addresses: map[store.Key]string{},
+		services: map[store.Key]*Service{}, secrets: map[store.Key]*secret{}}
 	is.table.Store(&Table{})
 	is.proxy = newProxy(c, &is.table)
 	return is
-}
-
-func (c *Controller) clearLocked() {
-	c.grants, c.ingresses = map[string]grants{}, map[store.Key]*Ingress{}
-	c.used = map[store.Key]*Ingress{}
-	c.services, c.secrets = map[store.Key]*Service{}, map[store.Key]*secret{}
-	c.told, c.addresses = map[store.Key]string{}, map[store.Key]string{}
 }
 
 func isSpace(k store.Key) bool {
@@ -110,9 +104,15 @@ func isNamespace(k store.Key) bool { return k.Group == "" && k.Resource == "name
 func (c *Controller) Reset(_ int64, all store.Listing) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	told := c.told
-	c.clearLocked()
-	c.told = told
+	clear(c.grants)
+	clear(c.ingresses)
+	clear(c.addresses)
+	for k := range c.services {
+		c.queue.Add(k)
+	}
+	for k := range c.secrets {
+		c.queue.Add(k)
+	}
 	for w := range all.Objects(func(k store.Key) bool { return isSpace(k) || isIngress(k) }) {
 		c.takeLocked(w)
 	}

@@ -1,6 +1,8 @@
 package ingress
 
 import (
+	"maps"
+	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -9,7 +11,7 @@ import (
 )
 
 // Metrics are the figures of the center's entry. Register them once. A space has figures while it has an Ingress of the
-// class; requests to no host that is served have the space "".
+// class, mostSpaces of them at most. Requests to others, and to no host that is served, have the space "".
 type Metrics struct {
 	requests *prometheus.CounterVec
 	open     prometheus.Gauge
@@ -25,7 +27,7 @@ func NewMetrics() *Metrics {
 	return &Metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "skerry_ingress_requests_total",
 			Help: "Requests from outside to Ingresses of the class skerry, by space and class of the answer's code (2xx to " +
-				"5xx). The space is empty where no Ingress has the host."}, []string{"space", "code"}),
+				"5xx). The space is empty where no Ingress has the host, and for those beyond 200."}, []string{"space", "code"}),
 		open: prometheus.NewGauge(prometheus.GaugeOpts{Name: "skerry_ingress_connections",
 			Help: "Connections of callers from outside that are open at --ingress-listen."}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "skerry_ingress_refused_total",
@@ -56,8 +58,16 @@ func (m *Metrics) Collect(out chan<- prometheus.Metric) {
 	}
 }
 
+// mostSpaces is how many spaces have figures of their own.
+const mostSpaces = 200
+
 // answered counts a request. It took 0 where that says nothing.
 func (m *Metrics) answered(space string, code int, took time.Duration) {
+	m.mu.Lock()
+	if !m.spaces[space] {
+		space = ""
+	}
+	m.mu.Unlock()
 	m.requests.WithLabelValues(space, strconv.Itoa(code/100)+"xx").Inc()
 	if took > 0 {
 		m.time.Observe(took.Seconds())
@@ -66,12 +76,19 @@ func (m *Metrics) answered(space string, code int, took time.Duration) {
 
 // keep forgets spaces that have none of the Ingresses.
 func (m *Metrics) keep(all []*Ingress) {
-	now := map[string]bool{}
-	for _, in := range all {
-		now[in.Key.Space] = true
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	has, now := map[string]bool{}, map[string]bool{}
+	for _, in := range all {
+		if has[in.Key.Space] = true; m.spaces[in.Key.Space] {
+			now[in.Key.Space] = true // who has figures keeps them
+		}
+	}
+	for _, space := range slices.Sorted(maps.Keys(has)) {
+		if len(now) < mostSpaces {
+			now[space] = true
+		}
+	}
 	for space := range m.spaces {
 		if !now[space] {
 			m.requests.DeletePartialMatch(prometheus.Labels{"space": space})

@@ -36,6 +36,7 @@ type ports struct {
 	at     []net.Listener
 	table  *atomic.Pointer[Table]
 	proxy  *proxy
+	tls    *tls.Config // of all, so that sessions are resumed
 	spaces shares
 
 	mu      sync.Mutex
@@ -51,9 +52,11 @@ func servePorts(ctx context.Context, cfg Config, at []net.Listener, table *atomi
 	p := &ports{cfg: cfg, at: at, table: table, proxy: to, sources: map[netip.Prefix]int{}, open: map[*caller]struct{}{},
 		spaces: shares{most: mostConnections, mostOfSpace: mostConnectionsOfSpace},
 		handed: make(chan net.Conn), closed: make(chan struct{})}
+	p.tls = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: p.certificate}
 	server := &http.Server{
 		Handler: to, ReadHeaderTimeout: firstTime, IdleTimeout: keptTime, MaxHeaderBytes: mostHeader, ErrorLog: quiet,
-		TLSConfig:   &tls.Config{NextProtos: []string{"h2", "http/1.1"}},
+		TLSConfig:   p.tls.Clone(), // it reads from this that HTTP/2 is spoken
 		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: mostStreams},
 		BaseContext: func(net.Listener) context.Context { return ctx },
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
@@ -82,10 +85,10 @@ func servePorts(ctx context.Context, cfg Config, at []net.Listener, table *atomi
 	defer cancel()
 	_ = server.Shutdown(last) // what is open then ends now
 	server.Close()
+	parts.Wait() // nobody is let in any more
 	p.end()
-	to.close()
-	parts.Wait()
 	p.conns.Wait()
+	to.close()
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -181,15 +184,15 @@ func (p *ports) begin(c *caller) {
 		p.through(c, h)
 		return
 	}
-	p.hand(c, tls.Server(c, &tls.Config{
-		MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
-		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
-			if h == nil {
-				return nil, nil // "unrecognized name" is what the caller hears
-			}
-			return h.certificate, nil
-		},
-	}))
+	p.hand(c, tls.Server(c, p.tls))
+}
+
+// certificate returns that of a host, nil for none: "unrecognized name" is what the caller hears then.
+func (p *ports) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if h := p.table.Load().find(hostOf(hello.ServerName)); h != nil {
+		return h.certificate, nil
+	}
+	return nil, nil
 }
 
 // hand hands a connection to the server.

@@ -11,8 +11,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Unserved is the admission plugin that warns of what the center itself does not serve of an Ingress of its class. It is
-// no error: the admin may grant a host later. package ingress tells the same as an Event.
+// Unserved is the admission plugin that warns of what the center itself does not serve of an Ingress
+// of its class. It is no error: the admin may grant a host later. Package ingress tells the same as an Event.
 type Unserved struct {
 	// Words say what of an Ingress is not served, and why; empty where all is. Nil says nothing.
 	Words func(k store.Key, obj map[string]any) string
