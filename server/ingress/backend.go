@@ -23,9 +23,10 @@ const (
 	holdEvery = 250 * time.Millisecond
 	// headTime is how long a backend may take for the head of its answer.
 	headTime = 5 * time.Minute
-	// idleTime is how long a connection to a backend is kept that nobody uses, mostIdle how many are, and
-	// mostIdleOfCaller how many for requests from one address.
-	idleTime         = 30 * time.Second
+	// idleTime is how long a connection to a backend is kept that nobody uses: each counts at its site
+	// (exchange.MostServicesOfSpace). mostIdle is how many are kept, mostIdleOfCaller how many for one connection of a
+	// caller.
+	idleTime         = 5 * time.Second
 	mostIdle         = 256
 	mostIdleOfCaller = 16
 	// mostHead bounds the head of an answer, in bytes.
@@ -36,8 +37,8 @@ const (
 type backend struct {
 	to  To
 	cfg *Config
-	// pooled keeps connections, by the address of the caller. once does not: while what answers moves, a request must not
-	// meet a connection to a Pod that ends.
+	// pooled keeps connections, each for one connection of a caller: policies were asked about that. once does not: while
+	// what answers moves, a request must not meet a connection to a Pod that ends.
 	pooled, once *http.Transport
 	moving       atomic.Bool // it was so for the last request
 
@@ -90,13 +91,18 @@ func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	return b.pooled.RoundTrip(r)
 }
 
-// dial connects, for a caller whose address is that of the URL: a Transport keeps connections by that.
+// dial connects, for a caller whose address and port are those of the URL: a Transport keeps connections by that. The
+// connection ends with the caller's.
 func (b *backend) dial(ctx context.Context, _, address string) (net.Conn, error) {
 	caller, err := netip.ParseAddrPort(address)
 	if err != nil {
 		return nil, fmt.Errorf("caller %q: %w", address, err)
 	}
-	return b.connect(ctx, caller.Addr())
+	conn, err := b.connect(ctx, caller.Addr())
+	if c := connOf(ctx); c != nil && err == nil {
+		return c.also(conn), nil
+	}
+	return conn, err
 }
 
 // connect connects to the Service for a caller. It waits for what is on its way to another site.
@@ -110,6 +116,9 @@ func (b *backend) connect(ctx context.Context, caller netip.Addr) (net.Conn, err
 			return b.hold(held, caller)
 		case err == nil, exchange.IsDenied(err), ctx.Err() != nil, time.Now().After(end):
 			return conn, err
+		}
+		if exchange.FaultOf(err).Code == http.StatusTooManyRequests {
+			b.pooled.CloseIdleConnections() // which counts, too
 		}
 		if err := pause(ctx); err != nil {
 			return nil, err

@@ -2,10 +2,11 @@ package ingress
 
 import (
 	"context"
-	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
+	"slices"
 	"sync"
 
 	"skerry.dev/skerry/tunnel/exchange"
@@ -29,7 +30,7 @@ type caller struct {
 	mu     sync.Mutex
 	space  string // the first one that it was for
 	leave  func()
-	beside io.Closer // ends with it
+	beside map[*tied]bool // end with it
 	ended  bool
 }
 
@@ -44,12 +45,7 @@ func (c *caller) Read(b []byte) (int, error) {
 }
 
 // CloseWrite implements exchange.CloseWriter.
-func (c *caller) CloseWrite() error {
-	if half, can := c.Conn.(exchange.CloseWriter); can {
-		return half.CloseWrite()
-	}
-	return http.ErrNotSupported
-}
+func (c *caller) CloseWrite() error { return closeWrite(c.Conn) }
 
 // claim counts the connection for a space. It reports false where that has too many. One connection counts for the
 // first space that it is used for.
@@ -66,13 +62,44 @@ func (c *caller) claim(space string) bool {
 	return true
 }
 
-// also has something end with the connection.
-func (c *caller) also(of io.Closer) {
+// tied is a connection to a Service that ends with a caller's.
+type tied struct {
+	net.Conn
+	to *caller
+}
+
+// Close implements net.Conn.
+func (t *tied) Close() error {
+	t.to.mu.Lock()
+	delete(t.to.beside, t)
+	t.to.mu.Unlock()
+	return t.Conn.Close()
+}
+
+// CloseWrite implements exchange.CloseWriter.
+func (t *tied) CloseWrite() error { return closeWrite(t.Conn) }
+
+// also has a connection end with the caller's.
+func (c *caller) also(of net.Conn) net.Conn {
+	t := &tied{of, c}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.beside = of; c.ended {
+	if c.ended {
 		of.Close()
+		return t
 	}
+	if c.beside == nil {
+		c.beside = map[*tied]bool{}
+	}
+	c.beside[t] = true
+	return t
+}
+
+func closeWrite(c net.Conn) error {
+	if half, can := c.(exchange.CloseWriter); can {
+		return half.CloseWrite()
+	}
+	return http.ErrNotSupported
 }
 
 // Close implements net.Conn.
@@ -81,13 +108,13 @@ func (c *caller) Close() error {
 	c.once.Do(func() {
 		c.mu.Lock()
 		c.ended = true
-		leave, beside := c.leave, c.beside
+		leave, beside := c.leave, slices.Collect(maps.Keys(c.beside))
 		c.mu.Unlock()
 		if leave != nil {
 			leave()
 		}
-		if beside != nil {
-			beside.Close()
+		for _, t := range beside {
+			t.Close()
 		}
 		p := c.ports
 		p.mu.Lock()

@@ -12,8 +12,8 @@
 //	 4. A request goes where the Table says: to a backend, a port of a Service. Its connections are those of a call from
 //	    another site (server/services): to the nearest site with ready Pods, whatever site that is now. While what
 //	    answers moves, each request has a connection of its own, and waits for one.
-//	 5. To NetworkPolicies the caller is an address from outside. So a connection is used again for requests from the
-//	    same address only.
+//	 5. To NetworkPolicies the caller is an address from outside, and each connection of a caller is one to them. So a
+//	    connection to a backend serves one connection of a caller, and ends with it.
 //
 // The Table, and what reads Ingresses for it, is pure: table.go, read.go, hosts.go, words.go.
 //

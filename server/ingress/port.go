@@ -70,7 +70,7 @@ func servePorts(ctx context.Context, cfg Config, at []net.Listener, table *atomi
 	failed := make(chan error, len(at)+1)
 	parts.Go(func() { failed <- server.Serve(handedOver{p}) })
 	for _, l := range at {
-		parts.Go(func() { failed <- p.accept(l) })
+		parts.Go(func() { failed <- p.accept(ctx, l) })
 	}
 	var err error
 	select {
@@ -96,12 +96,12 @@ func servePorts(ctx context.Context, cfg Config, at []net.Listener, table *atomi
 }
 
 // accept takes the callers of a listener.
-func (p *ports) accept(l net.Listener) error {
+func (p *ports) accept(ctx context.Context, l net.Listener) error {
 	for pause := time.Millisecond; ; {
 		c, err := l.Accept()
 		if err == nil {
 			pause = time.Millisecond
-			p.take(c)
+			p.take(ctx, c)
 			continue
 		}
 		if errors.Is(err, net.ErrClosed) {
@@ -118,7 +118,7 @@ func (p *ports) accept(l net.Listener) error {
 }
 
 // take lets a connection in, where there is room.
-func (p *ports) take(c net.Conn) {
+func (p *ports) take(ctx context.Context, c net.Conn) {
 	source := tunnel.SourceOf(c.RemoteAddr())
 	is := &caller{Conn: c, ports: p, source: source}
 	p.mu.Lock()
@@ -140,7 +140,7 @@ func (p *ports) take(c net.Conn) {
 		return
 	}
 	p.cfg.Metrics.open.Inc()
-	go p.begin(is)
+	go p.begin(ctx, is)
 }
 
 // end closes all connections.
@@ -157,7 +157,7 @@ func (p *ports) end() {
 }
 
 // begin finds out what a connection is for, and hands it on.
-func (p *ports) begin(c *caller) {
+func (p *ports) begin(ctx context.Context, c *caller) {
 	_ = c.SetReadDeadline(time.Now().Add(firstTime)) // a connection that has ended tells so when it is read
 	first := make([]byte, 1)
 	if _, err := io.ReadFull(c.Conn, first); err != nil {
@@ -181,7 +181,7 @@ func (p *ports) begin(c *caller) {
 		return
 	}
 	if h != nil && h.passthrough {
-		p.through(c, h)
+		p.through(ctx, c, h)
 		return
 	}
 	p.hand(c, tls.Server(c, p.tls))
@@ -206,16 +206,13 @@ func (p *ports) hand(c *caller, as net.Conn) {
 }
 
 // through passes TLS on as it is, to what the host's path / leads to.
-func (p *ports) through(c *caller, h *host) {
+func (p *ports) through(ctx context.Context, c *caller, h *host) {
 	defer c.Close()
 	_ = c.SetReadDeadline(time.Time{})
 	r := h.find("/")
 	if r == nil || r.to.UID == "" {
 		return
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	defer context.AfterFunc(ctx, func() { c.Close() })()
 	done := p.proxy.requests.take(h.space)
 	if done == nil {
 		p.cfg.Metrics.refused.WithLabelValues("space").Inc()
@@ -223,12 +220,12 @@ func (p *ports) through(c *caller, h *host) {
 	}
 	defer done()
 	at, _ := netip.ParseAddrPort(c.RemoteAddr().String())
-	to, err := p.proxy.backend(r.to).connect(ctx, at.Addr().Unmap().WithZone(""))
+	conn, err := p.proxy.backend(r.to).connect(ctx, at.Addr().Unmap().WithZone(""))
 	if err != nil {
 		p.cfg.Log.Debug("a connection from outside is not answered", "service", r.to.Service.String(), "err", err)
 		return
 	}
-	c.also(to)
+	to := c.also(conn)
 	defer to.Close()
 	exchange.Pass(c, to)
 }

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -166,14 +167,14 @@ func (p *pool) Put(b []byte) { p.Pool.Put(&b) }
 
 // pass passes a request to a backend, and its answer back.
 func (p *proxy) pass(w http.ResponseWriter, r *http.Request, to To) {
-	caller := callerOf(r)
+	caller, port := callerOf(r)
 	through := httputil.ReverseProxy{
 		Transport:     p.backend(to),
 		FlushInterval: -1, // what comes is passed on at once
 		BufferPool:    buffers,
 		ErrorLog:      quiet,
 		Rewrite: func(out *httputil.ProxyRequest) {
-			out.Out.URL.Scheme, out.Out.URL.Host = "http", net.JoinHostPort(caller.String(), "80")
+			out.Out.URL.Scheme, out.Out.URL.Host = "http", net.JoinHostPort(caller.String(), port)
 			out.Out.URL.RawQuery = out.In.URL.RawQuery // what means nothing to this process passes, too
 			out.Out.Host = out.In.Host
 			out.SetXForwarded()
@@ -186,13 +187,13 @@ func (p *proxy) pass(w http.ResponseWriter, r *http.Request, to To) {
 
 var quiet = log.New(io.Discard, "", 0)
 
-// callerOf is the address of whoever asks.
-func callerOf(r *http.Request) netip.Addr {
+// callerOf is the address of whoever asks, and the port of the connection.
+func callerOf(r *http.Request) (caller netip.Addr, port string) {
 	at, err := netip.ParseAddrPort(r.RemoteAddr)
 	if err != nil {
-		return netip.IPv4Unspecified()
+		return netip.IPv4Unspecified(), "0"
 	}
-	return at.Addr().Unmap().WithZone("")
+	return at.Addr().Unmap().WithZone(""), strconv.Itoa(int(at.Port()))
 }
 
 // failed answers a request that a backend has not.

@@ -296,6 +296,30 @@ func TestCallersWaitForWhatMoves(t *testing.T) {
 	}
 }
 
+// Each connection of a caller has its own to the application, about which policies are asked, and that ends with it.
+func TestCallersShareNoConnection(t *testing.T) {
+	c := web(t, echo)
+	before := len(c.called())
+	one, other := c.client(nil, false), c.client(nil, false)
+	for range 3 {
+		for _, client := range []*http.Client{one, other} {
+			if code, _ := c.getBy(client, "http://a.test/"); code != 200 {
+				t.Fatal(code)
+			}
+		}
+	}
+	if got := len(c.called()) - before; got != 2 {
+		t.Errorf("%d connections of two callers", got)
+	}
+	open := c.opened()
+	one.CloseIdleConnections()
+	c.eventually("it has ended with its caller's", func() bool { return c.opened() == open-1 })
+	c.set(&exchange.Fault{Code: http.StatusForbidden, Reason: exchange.Denied, Message: "no"}, false)
+	if code, _ := c.getBy(one, "http://a.test/"); code != http.StatusForbidden {
+		t.Errorf("a changed policy, and a new connection: %d", code)
+	}
+}
+
 func (c *center) called() []*exchange.Request {
 	c.mu.Lock()
 	defer c.mu.Unlock()

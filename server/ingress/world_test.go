@@ -45,6 +45,7 @@ type center struct {
 	apps    map[string]string
 	refusal error
 	moving  bool
+	open    int // connections
 	calls   []*exchange.Request
 }
 
@@ -101,8 +102,21 @@ func (c *center) connect(ctx context.Context, r *exchange.Request) (*http.Respon
 	if err != nil {
 		return nil, err
 	}
-	context.AfterFunc(ctx, func() { conn.Close() })
+	c.opens(1)
+	context.AfterFunc(ctx, func() { conn.Close(); c.opens(-1) })
 	return &http.Response{StatusCode: http.StatusSwitchingProtocols, Header: exchange.Bytes(), Body: conn}, nil
+}
+
+func (c *center) opens(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.open += n
+}
+
+func (c *center) opened() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open
 }
 
 // app serves a Service.
