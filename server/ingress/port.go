@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -26,8 +27,6 @@ const (
 	mostHeader = 64 << 10
 	// mostStreams is how many requests one HTTP/2 connection may have open.
 	mostStreams = 100
-	// endTime is how long open requests may go on when the center ends.
-	endTime = 2 * time.Second
 )
 
 // ports are where callers come in.
@@ -72,6 +71,7 @@ func servePorts(ctx context.Context, cfg Config, at []net.Listener, table *atomi
 	for _, l := range at {
 		parts.Go(func() { failed <- p.accept(ctx, l) })
 	}
+	cfg.Log.Info("callers from outside are served", "at", addresses(at), "status", cfg.Address)
 	var err error
 	select {
 	case err = <-failed:
@@ -81,11 +81,8 @@ func servePorts(ctx context.Context, cfg Config, at []net.Listener, table *atomi
 		l.Close()
 	}
 	close(p.closed)
-	last, cancel := context.WithTimeout(context.WithoutCancel(ctx), endTime)
-	defer cancel()
-	_ = server.Shutdown(last) // what is open then ends now
-	server.Close()
-	parts.Wait() // nobody is let in any more
+	server.Close() // the sessions of sites end now, too
+	parts.Wait()   // nobody is let in any more
 	p.end()
 	p.conns.Wait()
 	to.close()
@@ -93,6 +90,14 @@ func servePorts(ctx context.Context, cfg Config, at []net.Listener, table *atomi
 		return nil
 	}
 	return err
+}
+
+func addresses(of []net.Listener) string {
+	var all []string
+	for _, l := range of {
+		all = append(all, l.Addr().String())
+	}
+	return strings.Join(all, " ")
 }
 
 // accept takes the callers of a listener.

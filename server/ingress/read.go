@@ -67,6 +67,9 @@ func Read(k store.Key, obj map[string]any) (in *Ingress, is bool) {
 				v1alpha1.AnnotationTLS, fmt.Sprint(word), v1alpha1.TLSPassthrough)
 		}
 	}
+	if fields.Map(meta, "labels")[v1alpha1.LabelTarget] != nil {
+		in.add("label %s means nothing here: the center serves this, wherever its Services' Pods are", v1alpha1.LabelTarget)
+	}
 	for rule := range fields.Maps(spec, "rules") {
 		host := strings.ToLower(fields.Clone(rule, "host"))
 		for path := range fields.Maps(rule, "http", "paths") {

@@ -224,6 +224,12 @@ func TestWords(t *testing.T) {
 			t.Errorf("it hears %q, want %q", got, want)
 		}
 	}
+	labelled, _ := Read(store.Key{Space: "shop", Group: "networking.k8s.io", Resource: "ingresses"}, m{
+		"metadata": m{"labels": m{"skerry.dev/target": "paris"}, "annotations": m{"skerry.dev/tls": "yes"}},
+		"spec":     m{"ingressClassName": "skerry"}})
+	if len(labelled.Words) != 2 {
+		t.Errorf("a label and an annotation that mean nothing: %q", labelled.Words)
+	}
 	fine := made("shop", "in", 1, m{"rules": []any{rule("a.test", "Prefix /", "web:http", "Exact /x", "web")}})
 	table, words, _ := Build(world(map[string][]string{"shop": {"a.test"}}, fine))
 	if len(words[fine.Key]) > 0 || len(table.backends()) != 1 {
