@@ -38,6 +38,7 @@ func centerCommand() *cli.Command {
 		Name: "center", Usage: "run a center; with --parent, a relay", Before: commandline.FromFile,
 		Flags: append(slices.Concat(daemonFlags("center"), admin.ReplicaFlags(), server.WebhookFlags(commandline.Usage),
 			server.EncryptionFlags(), server.AuditFlags(), server.BackupFlags(),
+			server.IngressFlags(commandline.Usage),
 			[]cli.Flag{server.NewSpacesDomainFlag(commandline.Usage), server.NewMoverImageFlag()}),
 			text("listen", "127.0.0.1:7443", "HOST:PORT, TCP for the kube API and UDP for agents"),
 			certificateLife(),
@@ -75,7 +76,7 @@ func centerCommand() *cli.Command {
 				MoverImage:               c.String(server.MoverImageFlag),
 				SpacesDomain:             c.String(server.SpacesDomainFlag), WebhookAllow: c.StringSlice(server.WebhookAllowFlag),
 				WebhookDeny: c.StringSlice(server.WebhookDenyFlag), Backup: plan, Version: version, Revision: commit,
-				Log: log}
+				Ingress: server.IngressOf(c), Log: log}
 			cfg.Tracer = traces.Tracer()
 			if len(c.StringSlice("parent")) > 0 {
 				parent = agent.NewUpward()

@@ -30,7 +30,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 	every, err := schedule.Parse("@daily")
 	must(t, err)
 	s, err := server.New(server.Config{DataDir: t.TempDir(), Listen: "127.0.0.1:0", Version: "v1.2.3", Revision: "abc",
-		Backup: backup.Plan{To: to, Schedule: every}, Log: slog.New(slog.DiscardHandler)})
+		Backup: backup.Plan{To: to, Schedule: every}, Ingress: server.Ingress{Listen: []string{"127.0.0.1:0"}}, Log: slog.New(slog.DiscardHandler)})
 	must(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	ended := make(chan error, 1)

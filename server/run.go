@@ -36,6 +36,9 @@ func (s *Server) Run(ctx context.Context) (err error) {
 	rotations := newKeyRotation(s)
 	serving, deciding := append(s.api.Counters(), s.defaults), []storage.ChangeHandler{s.delivery, s.summary,
 		s.progress, s.collect, s.upsync, s.sessions, s.gc, s.tokens, s.policies, s.sets, rotations}
+	if s.entry != nil {
+		deciding = append(deciding, s.entry)
+	}
 	start("port", s.port.Run)
 	if s.replicas != nil {
 		start("replicas", s.replicas.Run)
@@ -89,6 +92,9 @@ func (s *Server) Run(ctx context.Context) (err error) {
 		start("sets of spaces", s.sets.Run)
 		start("encryption", rotations.Run)
 		start("sessions", s.sessions.Run)
+		if s.entry != nil {
+			start("ingress", s.entry.Run)
+		}
 		if s.backups != nil {
 			start("backups", s.backups.Run)
 		}

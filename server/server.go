@@ -104,6 +104,8 @@ type Config struct {
 	Tracer trace.TracerProvider
 	// Backup says when the center backs itself up, and where to.
 	Backup backup.Plan
+	// Ingress is the center's own entry from outside.
+	Ingress Ingress
 	// Parent opens streams to the parent of a relay; nil where there is none.
 	Parent upward.Opener
 	// ParentLease is the lease that binds a relay, which limits what it may promise to its targets;
@@ -148,6 +150,7 @@ type Server struct {
 	sites      *streams.Streams
 	gateway    *gateway.Gateway
 	services   *services.Services
+	entry      *entry // nil where there is none
 	reports    *reports.Store
 	outages    *catalog.Outages
 	backups    *backup.Regular // nil where none are scheduled
@@ -309,6 +312,9 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 	}
 	s.sites = s.newSites()
 	s.services = s.newServices()
+	if s.entry, err = newEntry(s, writer); err != nil {
+		return err
+	}
 	s.api, err = apiserver.New(apiserver.Config{
 		Store: s.store, Encryption: s.encrypted, Listener: s.port.API(), TLS: serverTLS(certificate),
 		ClientCAs: s.keys.ClientCAs, RenewCertificate: s.renewClient,
@@ -320,7 +326,8 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Used: s.defaults.Use, Stale: s.stale, Elsewhere: s.elsewhere, Departed: s.departed,
 		Unreachable: s.unreachable, Sites: s.sites, RTT: s.sessions.RTT, WebhookMetrics: s.webhooks(),
 		Reviewer: s.delivery, Services: s.services, Parts: s.delivery.Parts, NoSuchTarget: s.delivery.NoSuchTarget,
-		PodAPI: s.delivery.PodAPI, Target: s.delivery.UIDOf, Customizers: s.delivery.Customizers,
+		Unserved: s.entry.words,
+		PodAPI:   s.delivery.PodAPI, Target: s.delivery.UIDOf, Customizers: s.delivery.Customizers,
 		SiteLevels: s.delivery.PodSecurity,
 		Collectors: collect.Validate,
 		Routes:     map[string]http.Handler{enroll.Path: s.onlyLeader(s.sessions.Handler())},

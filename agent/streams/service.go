@@ -52,11 +52,10 @@ func (s *Site) serve(
 	if s.Idle != nil && s.Idle(namespace, r.Pod) {
 		return nil, idle(ctx, r)
 	}
-	is, err := s.resolve(ctx, c, r, namespace)
+	is, err := s.found.share(ctx, k, func() (serving, error) { return s.resolve(ctx, c, r, namespace) })
 	if err != nil {
 		return nil, err
 	}
-	s.found.put(k, is)
 	return s.any(ctx, c, r, namespace, is)
 }
 

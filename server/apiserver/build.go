@@ -280,7 +280,7 @@ func (s *Server) genericConfig(p parts) (*genericapiserver.Config, serverstorage
 		admission.Customizers{Count: s.config.Customizers},
 		admission.NoEffect{},
 		admission.GoesAlong{Parts: s.config.Parts},
-		admission.NoSuchTarget{Unknown: s.config.NoSuchTarget},
+		admission.NoSuchTarget{Unknown: s.config.NoSuchTarget}, admission.Unserved{Words: s.config.Unserved},
 		admission.ResourceNames{},
 		admission.Constraints{},
 		admission.Collectors{Check: s.config.Collectors},

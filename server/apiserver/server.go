@@ -91,6 +91,8 @@ type Config struct {
 	Parts func(k store.Key, label string, content map[string]any) string
 	// NoSuchTarget says which names a space has no target by, see admission.NoSuchTarget.
 	NoSuchTarget func(space string, names []string, selectors []labels.Selector) string
+	// Unserved says what of an Ingress the center itself does not serve, see admission.Unserved.
+	Unserved func(k store.Key, obj map[string]any) string
 	// PodAPI says which API the pods of an account are given; nil leaves them as they are.
 	PodAPI func(space, namespace string, a placement.PodAccount) placement.PodAPI
 	// SiteLevels says to which Pod Security level sites keep; nil warns of none.

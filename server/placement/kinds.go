@@ -85,7 +85,7 @@ func Told(group, resource string) bool {
 
 // Excluded reports whether one object stays out although its kind travels: what the space's own
 // machinery makes, what only mirrors a target, credentials of the space, everything of the root
-// space, and rights in namespaces named kube-*.
+// space, Ingresses that the center serves, and rights in namespaces named kube-*.
 func Excluded(k store.Key, obj map[string]any) bool {
 	if k.Space == v1alpha1.RootSpace || ownNamespace(k.Namespace) ||
 		IsRights(k.Group) && store.IsSystem(k.Namespace) {
@@ -102,6 +102,8 @@ func Excluded(k store.Key, obj map[string]any) bool {
 	case "/configmaps":
 		return k.Name == "kube-root-ca.crt" ||
 			k.Namespace == "kube-system" && k.Name == v1alpha1.AuthenticationConfig
+	case "networking.k8s.io/ingresses":
+		return CenterServes(k, obj)
 	case "/serviceaccounts":
 		return k.Name == DefaultAccount && !saysOfPods(obj)
 	case "/secrets":

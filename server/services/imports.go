@@ -87,6 +87,7 @@ func (s *Services) places(asks string, all []answering, is keeping) []place {
 	far := func(p place) (time.Duration, bool) { d, known := away[p.target]; return d, known }
 	is.steady(places)
 	order(places, far, func(p place) int { return s.ready.of(p.k, p.target) }, is.pick)
+	s.ready.last(places)
 	return places
 }
 

@@ -81,6 +81,35 @@ func choose(of []int, pick func(n int) int) int {
 type ready struct {
 	mu  sync.Mutex
 	all map[readyAt]int
+	// asked is when a target was asked first of all that has not answered since.
+	asked map[readyAt]time.Time
+}
+
+// doubtTime is for how long a target that has not answered is asked after the others, while one of these has ready Pods:
+// one call in that time finds out. An application that comes to a target has no ready Pod there for a while.
+const doubtTime = time.Second
+
+// last puts those that have not answered last, and notes which one is asked first.
+func (r *ready) last(all []place) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	at := func(p place) readyAt { return readyAt{p.k, p.target} }
+	if !slices.ContainsFunc(all, func(p place) bool { return r.all[at(p)] > 0 }) {
+		return
+	}
+	doubt := func(p place) int {
+		if since, asked := r.asked[at(p)]; asked && time.Since(since) < doubtTime && r.all[at(p)] == 0 {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(all, func(p, q place) int { return cmp.Compare(doubt(p), doubt(q)) })
+	if first := at(all[0]); r.all[first] == 0 {
+		if r.asked == nil || len(r.asked) >= mostSeen {
+			r.asked = map[readyAt]time.Time{}
+		}
+		r.asked[first] = time.Now()
+	}
 }
 
 // readyAt is a Service at a target.
@@ -98,6 +127,9 @@ func (r *ready) answered(k store.Key, target string, resp *http.Response) {
 	of := readyAt{k, target}
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if resp != nil {
+		delete(r.asked, of)
+	}
 	if r.all[of] == n {
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"skerry.dev/skerry/store"
@@ -52,6 +53,46 @@ func TestOrder(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, first, c.first)
 		}
 	}
+}
+
+// Where an application comes to, one call a second finds out whether it is ready: the others go where it is.
+func TestOneCallFindsOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var r ready
+		k := store.Key{Space: "shop", Name: "web"}
+		old, next := place{answering{k: k}, "old"}, place{answering{k: k}, "next"}
+		first := func() string {
+			all := []place{next, old} // the next one is nearer
+			r.last(all)
+			if len(all) != 2 || all[0].target == all[1].target {
+				t.Fatal(all)
+			}
+			return all[0].target
+		}
+		if first() != "next" || first() != "next" {
+			t.Error("nobody knows better")
+		}
+		answer := &http.Response{Header: http.Header{exchange.HeaderReady: {"2"}}}
+		r.answered(k, "old", answer)
+		for range 3 {
+			if first() != "next" || first() != "old" || first() != "old" {
+				t.Error("one call finds out, and others do not wait for it")
+			}
+			r.answered(k, "next", nil)
+			if first() != "old" {
+				t.Error("it was not ready")
+			}
+			time.Sleep(doubtTime)
+		}
+		r.answered(k, "next", answer)
+		if first() != "next" || first() != "next" {
+			t.Error("it is ready")
+		}
+		r.answered(k, "old", nil)
+		if first() != "next" {
+			t.Error("the other one is not")
+		}
+	})
 }
 
 // What is remembered is what a target said last, and never grows without an end.

@@ -8,6 +8,8 @@ package requests
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
@@ -36,6 +38,12 @@ type Config struct {
 	Rate int
 	// Timeout is how long one way may take to answer. Connecting may take no longer than connectTime.
 	Timeout time.Duration
+	// Host is asked for, at whatever address; empty is that of the URL. Roots are the authorities of TLS; nil is those of
+	// the machine.
+	Host  string
+	Roots *x509.CertPool
+	// Keep keeps connections for further requests.
+	Keep bool
 	// Answered is called after the first answer; nil calls nothing.
 	Answered func()
 }
@@ -75,7 +83,8 @@ func Run(ctx context.Context, c Config) *Result {
 	clients := make([]*http.Client, len(c.Ways))
 	for i, way := range c.Ways {
 		from := newPorts()
-		clients[i] = &http.Client{Timeout: c.Timeout, Transport: &http.Transport{DisableKeepAlives: true,
+		clients[i] = &http.Client{Timeout: c.Timeout, Transport: &http.Transport{DisableKeepAlives: !c.Keep,
+			TLSClientConfig: &tls.Config{ServerName: c.Host, RootCAs: c.Roots}, MaxIdleConnsPerHost: 10,
 			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 				return from.dial(ctx, way.NetNS, network, address)
 			}}}
@@ -107,7 +116,7 @@ func (r *Result) one(clients []*http.Client) {
 	began := time.Now()
 	var errs []string
 	for i, way := range r.Ways {
-		err := get(clients[i], way.URL)
+		err := get(clients[i], way.URL, r.Host)
 		if err == nil {
 			r.answered(i, began)
 			return
@@ -146,8 +155,14 @@ func (r *Result) answered(way int, began time.Time) {
 	r.Latency = append(r.Latency, now.Sub(began))
 }
 
-func get(c *http.Client, url string) error {
-	answer, err := c.Get(url)
+// get asks for a URL, of a host that is another than the URL's unless it is empty.
+func get(c *http.Client, url, host string) error {
+	req, err := http.NewRequest(http.MethodGet, url, nil)
+	if err != nil {
+		return err
+	}
+	req.Host = host
+	answer, err := c.Do(req)
 	if err != nil {
 		return err
 	}

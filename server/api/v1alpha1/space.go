@@ -69,6 +69,15 @@ type SpaceSpec struct {
 	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
 	// +optional
 	ClusterSet string `json:"clusterSet,omitempty"`
+	// Hosts are the host names that Ingresses of the class skerry may claim: app.example.com, or *.example.com for all
+	// names with one label in place of the star. The center serves these Ingresses itself, where it has --ingress-listen.
+	// Of two spaces that claim one host, the one whose Ingress is older has it; a name goes before a star.
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=100
+	// +kubebuilder:validation:items:MaxLength=253
+	// +kubebuilder:validation:items:Pattern=`^(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)+$`
+	// +optional
+	Hosts []string `json:"hosts,omitempty"`
 	// DeletionPolicy says what becomes of the space's objects when the Space is deleted. Retain
 	// refuses to delete a space that still holds objects of its users; Delete removes them, and
 	// with them what runs on the targets. Delete waits for no finalizer: what a controller would have
