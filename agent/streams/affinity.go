@@ -44,5 +44,5 @@ func (s *Site) back(r *exchange.Request, during time.Duration, backends []backen
 		return max(h.Sum64(), 1)
 	}
 	slices.SortFunc(backends, func(a, b backend) int { return cmp.Compare(rank(a), rank(b)) })
-	return func(b backend) { s.kept.Keep(is, b.uid, during) }
+	return func(b backend) { s.kept.Keep(r.Space, is, b.uid, during) }
 }

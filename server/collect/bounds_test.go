@@ -61,7 +61,7 @@ func TestACollectorSaysThatThereIsNoRoom(t *testing.T) {
 		c.place("web", "", "paris")
 		c.start()
 		c.c.mu.Lock()
-		c.c.kept["shop"] = maxContributions - 1 // of another collector
+		c.c.kept["shop"] = maxOfSpace - 1 // of another collector
 		c.c.mu.Unlock()
 		for _, name := range []string{"p1", "p2", "p3"} {
 			c.pod("paris", name, "web", "Running")
@@ -79,7 +79,7 @@ func TestACollectorSaysThatThereIsNoRoom(t *testing.T) {
 		synctest.Wait()
 		c.c.mu.Lock()
 		defer c.c.mu.Unlock()
-		if n := c.c.kept["shop"]; n != 0 && n != maxContributions-1 {
+		if n := c.c.kept["shop"]; n != 0 && n != maxOfSpace-1 {
 			t.Errorf("%d reports are kept of none", n)
 		}
 	})

@@ -28,10 +28,11 @@ const (
 	workers = 2
 	// slice is how long reports are evaluated for a collector at a time. Then others have their turn.
 	slice = time.Second
-	// maxCollectors is how many StatusCollectors of a space are folded, and maxContributions how many reports they keep
-	// together.
-	maxCollectors    = 100
+	// maxContributions is how many reports a collector keeps, and maxOfSpace how many all of a space do, of which
+	// maxCollectors are folded.
 	maxContributions = 200_000
+	maxOfSpace       = 500_000
+	maxCollectors    = 100
 	// What could not be written comes back after these.
 	firstDelay, longestDelay = 50 * time.Millisecond, 30 * time.Second
 )

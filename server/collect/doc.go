@@ -17,8 +17,8 @@
 // An expression that may be too costly is refused when it is compiled: lists and texts of an object
 // count with 32 elements. One that is too costly for a certain report ends there and counts as an
 // error of that report, as every other error does: the rest is folded all the same. A CombinedStatus
-// has 100 rows at most. A space has maxCollectors, which keep maxContributions together; what is beyond
-// that is not folded, and the condition Ready says so.
+// has 100 rows at most. A collector keeps maxContributions, the maxCollectors of a space keep maxOfSpace
+// together; what is beyond that is not folded, and the condition Ready says so.
 //
 // # Relays
 //

@@ -88,7 +88,7 @@ func (c *Collect) refreshOne(ctx context.Context, col *collector, s source) erro
 	switch _, had := col.contributions[s]; {
 	case now == nil:
 		delete(col.contributions, s)
-	case !had && c.kept[space] >= maxContributions:
+	case !had && (before >= maxContributions || c.kept[space] >= maxOfSpace):
 		col.full = true
 	default:
 		col.contributions[s] = now

@@ -305,8 +305,8 @@ func (c *Collect) writeStatus(ctx context.Context, col *collector, f fold) error
 		ready.Status, ready.Reason, ready.Message = metav1.ConditionFalse, "InvalidSpec", col.problem
 	case full:
 		ready.Status, ready.Reason = metav1.ConditionFalse, "TooManyReports"
-		ready.Message = fmt.Sprintf("only %d reports are folded for all StatusCollectors of a space; narrow spec.scope",
-			maxContributions)
+		ready.Message = fmt.Sprintf("only %d reports are folded, and %d for all StatusCollectors of a space; narrow "+
+			"spec.scope", maxContributions, maxOfSpace)
 	}
 	ready.LastTransitionTime = metav1.Now().Rfc3339Copy()
 	apimeta.SetStatusCondition(&now.Conditions, ready)

@@ -82,6 +82,6 @@ func (s *Services) back(is keeping, places []place) {
 // answered notes which place has answered a session.
 func (s *Services) answered(is keeping, p place) {
 	if is.time != 0 {
-		s.kept.Keep(is.session, keptTo{p.k, p.target}, is.time)
+		s.kept.Keep(is.of.Space, is.session, keptTo{p.k, p.target}, is.time)
 	}
 }

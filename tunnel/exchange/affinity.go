@@ -10,14 +10,16 @@ import (
 type Affinity[K comparable, V any] struct {
 	mu  sync.Mutex
 	all map[K]kept[V]
+	of  map[string]int // how many each space has
 }
 
 type kept[V any] struct {
 	is    V
 	until time.Time
+	space string
 }
 
-// MostKept is how many callers an Affinity remembers. Beyond that some are forgotten.
+// MostKept is how many callers an Affinity remembers. Beyond that some are forgotten, of the space that has most.
 const MostKept = 10_000
 
 // Of is what has answered a caller. It is false where nobody knows, or too long ago.
@@ -31,20 +33,45 @@ func (a *Affinity[K, V]) Of(caller K) (is V, known bool) {
 	return k.is, true
 }
 
-// Keep notes what has answered a caller, for some time.
-func (a *Affinity[K, V]) Keep(caller K, is V, during time.Duration) {
+// Keep notes what has answered a caller of a space's Service, for some time.
+func (a *Affinity[K, V]) Keep(space string, caller K, is V, during time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	now := time.Now()
 	if a.all == nil {
-		a.all = map[K]kept[V]{}
+		a.all, a.of = map[K]kept[V]{}, map[string]int{}
 	}
-	if _, known := a.all[caller]; !known && len(a.all) >= MostKept {
-		for one, k := range a.all { // those that are over, and so many others that this is seldom
-			if !now.Before(k.until) || len(a.all) > MostKept*3/4 {
-				delete(a.all, one)
-			}
+	now := time.Now()
+	if a.forgetLocked(caller); len(a.all) >= MostKept {
+		a.makeRoomLocked(now)
+	}
+	a.all[caller] = kept[V]{is, now.Add(during), space}
+	a.of[space]++
+}
+
+// makeRoomLocked forgets those that are over, and so many others of the space that has most that this is seldom: one
+// with many callers costs no other its own.
+func (a *Affinity[K, V]) makeRoomLocked(now time.Time) {
+	most := ""
+	for space, n := range a.of {
+		if n > a.of[most] {
+			most = space
 		}
 	}
-	a.all[caller] = kept[V]{is, now.Add(during)}
+	leave := a.of[most] * 3 / 4
+	for one, k := range a.all {
+		if !now.Before(k.until) || k.space == most && a.of[most] > leave {
+			a.forgetLocked(one)
+		}
+	}
+}
+
+func (a *Affinity[K, V]) forgetLocked(caller K) {
+	k, known := a.all[caller]
+	if !known {
+		return
+	}
+	delete(a.all, caller)
+	if a.of[k.space]--; a.of[k.space] == 0 {
+		delete(a.of, k.space)
+	}
 }

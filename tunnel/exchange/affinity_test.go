@@ -16,11 +16,11 @@ func TestAffinityHoldsForItsTime(t *testing.T) {
 			}
 		}
 		is("a", 0)
-		a.Keep("a", 1, time.Minute)
-		a.Keep("b", 2, time.Hour)
+		a.Keep("shop", "a", 1, time.Minute)
+		a.Keep("shop", "b", 2, time.Hour)
 		time.Sleep(59 * time.Second)
 		is("a", 1)
-		a.Keep("a", 3, time.Minute) // each call begins the time anew
+		a.Keep("shop", "a", 3, time.Minute) // each call begins the time anew
 		time.Sleep(59 * time.Second)
 		is("a", 3)
 		time.Sleep(time.Second)
@@ -34,7 +34,7 @@ func TestAffinityIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var a Affinity[int, int]
 		for i := range 3 * MostKept {
-			a.Keep(i, i, time.Hour)
+			a.Keep("shop", i, i, time.Hour)
 			if len(a.all) > MostKept {
 				t.Fatalf("%d callers", len(a.all))
 			}
@@ -44,7 +44,7 @@ func TestAffinityIsBounded(t *testing.T) {
 		}
 		time.Sleep(time.Hour)
 		for i := range MostKept {
-			a.Keep(-1-i, i, time.Hour)
+			a.Keep("shop", -1-i, i, time.Hour)
 		}
 		if len(a.all) > MostKept {
 			t.Errorf("%d callers", len(a.all))
@@ -53,6 +53,27 @@ func TestAffinityIsBounded(t *testing.T) {
 			if _, known := a.Of(-1 - i); !known && i > MostKept/2 {
 				t.Errorf("caller %d is forgotten for some that are over", i)
 				break
+			}
+		}
+	})
+}
+
+// A space with any number of callers has no caller of another space forgotten.
+func TestAffinityOfOneSpaceCostsNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var a Affinity[int, int]
+		for i := range 100 {
+			a.Keep("shop", i, i, time.Hour)
+		}
+		for i := range 3 * MostKept {
+			a.Keep("much", 1000+i, i, time.Hour)
+			if len(a.all) > MostKept || a.of["shop"]+a.of["much"] != len(a.all) {
+				t.Fatalf("%d callers, counted %v", len(a.all), a.of)
+			}
+		}
+		for i := range 100 {
+			if _, known := a.Of(i); !known {
+				t.Fatalf("caller %d is forgotten", i)
 			}
 		}
 	})
