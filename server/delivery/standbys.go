@@ -120,8 +120,8 @@ func replicaOf(
 		case c.uncommon.Block != "":
 			return nil, c.block()
 		case c.uncommon.OnePod != "":
-			return nil, c.asks(c.uncommon.OnePod) + " is for one Pod alone (ReadWriteOncePod), so nothing can copy it while the app runs: for " +
-				"a standby it takes a claim with ReadWriteOnce. A move copies it, while the app stands still"
+			return nil, c.asks(c.uncommon.OnePod) + " is for one Pod alone (ReadWriteOncePod), so nothing can copy it while " +
+				"the app runs: for a standby it takes a claim with ReadWriteOnce. A move copies it, while the app stands still"
 		}
 	}
 	d.catalog.Lock()
