@@ -8,13 +8,16 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// sets are the sets of spaces, whose exports services looks up. Of what a parent has sent only the parent knows the set.
+// sets are the sets of spaces, whose exports services looks up. Of what a parent has sent only that knows the set.
 type sets struct {
 	*clusterset.Controller
-	above func(k store.Key) (service string, all map[store.Key]string, is bool)
+	above exported
 }
 
-func newSets(api clusterset.API, above func(store.Key) (string, map[store.Key]string, bool), log *slog.Logger) *sets {
+// exported is delivery.ExportedOf.
+type exported = func(k store.Key) (service string, all map[store.Key]string, is bool)
+
+func newSets(api clusterset.API, above exported, log *slog.Logger) *sets {
 	return &sets{clusterset.New(clusterset.Config{API: api, Log: log.With("part", "sets of spaces")}), above}
 }
 
@@ -22,8 +25,8 @@ func newSets(api clusterset.API, above func(store.Key) (string, map[store.Key]st
 func (s *sets) imports(k store.Key) (service string, all []services.Offer, is bool) {
 	service, offers, is := s.Imports(k)
 	if !is {
-		service, exported, is := s.above(k)
-		for k, uid := range exported {
+		service, known, is := s.above(k)
+		for k, uid := range known {
 			all = append(all, services.Offer{Key: k, UID: uid})
 		}
 		return service, all, is

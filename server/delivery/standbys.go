@@ -120,8 +120,8 @@ func replicaOf(
 		case c.uncommon.Block != "":
 			return nil, c.block()
 		case c.uncommon.OnePod != "":
-			return nil, c.text() + " is for one Pod alone (ReadWriteOncePod), so nothing can copy it while the app runs: for " +
-				"a standby it takes a claim with ReadWriteOnce. A move copies it, while the app stands still"
+			return nil, c.asks(c.uncommon.OnePod) + " is for one Pod alone (ReadWriteOncePod), so nothing can copy it while " +
+				"the app runs: for a standby it takes a claim with ReadWriteOnce. A move copies it, while the app stands still"
 		}
 	}
 	d.catalog.Lock()
@@ -131,8 +131,9 @@ func replicaOf(
 	if why != "" {
 		return nil, why
 	}
-	is = &volumes.Replica{Every: volumes.Every(how), MaxAge: volumes.MaxAge(how), Move: volumes.Move{Space: l.space, Unit: p.unit, From: from.Name,
-		FromUID: from.UID, To: to.Name, ToUID: to.UID, Standby: true}}
+	is = &volumes.Replica{Every: volumes.Every(how), MaxAge: volumes.MaxAge(how),
+		Move: volumes.Move{Space: l.space, Unit: p.unit, From: from.Name, FromUID: from.UID, To: to.Name, ToUID: to.UID,
+			Standby: true}}
 	for _, c := range l.moves.claims {
 		is.Claims = append(is.Claims, c.Claim)
 	}

@@ -9,8 +9,8 @@ import (
 	"skerry.dev/skerry/store"
 )
 
-// Uncommon are the names of a claim, or of templates of a StatefulSet, whose volumes are not copied as others are. Empty
-// is none. One of each tells enough.
+// Uncommon are the names of a claim, or of templates of a StatefulSet, whose volumes are not copied as others are.
+// Empty is none. One of each tells enough.
 type Uncommon struct {
 	Block  string // it has no files
 	OnePod string // only one Pod at a time may mount it

@@ -22,8 +22,8 @@
 //	    site that asks has its callers wait.
 //
 // A relay is one target to its parent. What its parent asks (Answer), it asks of its own targets, and never of its
-// parent again. The parent does not ask the target that a call came from, or, for an import, asks it last. So a call goes
-// up, then down, and no target has it twice while another one may answer.
+// parent again. The parent does not ask the target that a call came from, or, for an import, asks it last. So a call
+// goes up, then down, and no target has it twice while another one may answer.
 //
 // It keeps nothing, and looks into nothing that passes.
 package services

@@ -205,7 +205,9 @@ func (r *replicating) take(ctx context.Context, client kubernetes.Interface, is 
 			s.is = *was
 		}
 		s.is.Claim, s.is.Source, s.is.Target = c.Name, is.From, is.To
-		s.is.Every, s.is.MaxAge, s.is.Ended = r.is.Every.String(), r.is.MaxAge.String(), false
+		if s.is.Ended = false; !r.is.Settles {
+			s.is.Every, s.is.MaxAge = r.is.Every.String(), r.is.MaxAge.String()
+		}
 		r.of[nameOf(c)] = s
 	}
 	return nil
