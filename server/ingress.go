@@ -123,8 +123,8 @@ func (e *entry) words(k store.Key, obj map[string]any) string {
 	return e.Words(k, obj)
 }
 
-// lateListeners are opened when the center is made, so that a wrong address is refused then, and again by a replica that
-// has come to lead.
+// lateListeners are opened when the center is made, so that a wrong address is refused then, and again by a
+// replica that has come to lead.
 type lateListeners struct {
 	addresses []string
 	all       []net.Listener

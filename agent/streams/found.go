@@ -68,8 +68,8 @@ type search struct {
 	cut   bool // the caller that searched has gone
 }
 
-// share has one caller at a time search for a Service; those that come meanwhile get what it finds. While a Service has no
-// ready Pod each call of it would read it anew.
+// share has one caller at a time search for a Service; those that come meanwhile get what it finds. While a
+// Service has no ready Pod each call of it would read it anew.
 func (f *found) share(ctx context.Context, k asked, find func() (serving, error)) (serving, error) {
 	for {
 		f.mu.Lock()

@@ -85,8 +85,8 @@ type ready struct {
 	asked map[readyAt]time.Time
 }
 
-// doubtTime is for how long a target that has not answered is asked after the others, while one of these has ready Pods:
-// one call in that time finds out. An application that comes to a target has no ready Pod there for a while.
+// doubtTime is for how long a target that has not answered is asked after the others, while one of these has
+// ready Pods: one call in that time finds out. An application that comes to a target has none there for a while.
 const doubtTime = time.Second
 
 // last puts those that have not answered last, and notes which one is asked first.

@@ -9,8 +9,8 @@
 //	 3. The targets where the Service is are asked one after the other, the nearest first; of those that are about as
 //	    near, one by chance, weighted by the ready Pods that each had when it last answered (order). It answers once
 //	    its agent has a connection to a ready Pod. So a target that has none costs a question, and no byte. Beside
-//	    one that says nothing for a second the next one is asked, too: the first that connects has the call. While another
-//	    one has ready Pods, one that has not answered is asked first by one call a second alone.
+//	    one that says nothing for a second the next one is asked, too: the first that connects has the call. While
+//	    another one has ready Pods, one that has not answered is asked first by one call a second alone.
 //	 4. A relay whose own targets do not answer asks its parent last, in its own name (turns).
 //	 5. Bytes pass until both sides have ended.
 //	    A connection may be traced (exchange.Trace): then each place says what it decided. Review has a site make one.
