@@ -62,7 +62,7 @@ type Controller struct {
 	used      map[store.Key]*Ingress // those of the Table
 	told      map[store.Key]string   // what was said last of an Ingress
 	addresses map[store.Key]string   // what its status is to say
-	// services and secrets are what Ingresses name: nil values are not there. What was not read yet is missing.
+	// services and secrets are what Ingresses name. Nil was not read yet; a Service that is not there has no UID.
 	services map[store.Key]*Service
 	secrets  map[store.Key]*secret
 }

@@ -5,7 +5,7 @@ const (
 	// IngressClass is the class of Ingresses that the center serves itself, see SpaceSpec.Hosts.
 	IngressClass = "skerry"
 
-	// AnnotationTLS on an Ingress of that class, as TLSPassthrough, has TLS of its hosts end at the Pods.
+	// AnnotationTLS on an Ingress of the class skerry, as TLSPassthrough, has TLS of its hosts end at the Pods.
 	AnnotationTLS = "skerry.dev/tls"
 	// TLSPassthrough passes TLS on as it is, by its server name.
 	TLSPassthrough = "passthrough"

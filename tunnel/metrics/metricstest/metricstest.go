@@ -74,6 +74,10 @@ func replace(page, section, text string) (string, error) {
 // units are the suffixes of names that Prometheus has base units for, without _total.
 var units = []string{"_seconds", "_bytes", "_info", "_ratio"}
 
+// ofSpaces is the one metric with a label that names spaces: admins of root read whose callers are not answered. Its
+// labels are bounded where it is made.
+const ofSpaces = "skerry_ingress_requests_total"
+
 // notBase are units that are not base units.
 var notBase = []string{"_milliseconds", "_ms", "_minutes", "_hours", "_kb", "_kilobytes", "_megabytes", "_percent"}
 
@@ -99,7 +103,7 @@ func Lint(d metrics.Description) (complaints []string) {
 	if strings.HasSuffix(base, "_timestamp") {
 		complaints = append(complaints, "a time ends in _timestamp_seconds")
 	}
-	if slices.Contains(d.Labels, "part") || slices.Contains(d.Labels, "space") {
+	if slices.Contains(d.Labels, "part") || slices.Contains(d.Labels, "space") && d.Name != ofSpaces {
 		complaints = append(complaints, "part is the registry's label, and no label names a space")
 	}
 	return complaints
