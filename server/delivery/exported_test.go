@@ -48,7 +48,8 @@ func TestARelayKnowsWhatAnswersForAnImport(t *testing.T) {
 				v1alpha1.AnnotationExporters: exporters})
 		}
 		k := imports("db", "base,more,nosuch")
-		base, more := sent("base", "db", nil), sent("more", "db", m{v1alpha1.AnnotationOriginUID: nil})
+		base := sent("base", "db", nil)
+		sent("more", "db", m{v1alpha1.AnnotationOriginUID: nil})
 		is := func(want ...store.Key) func() bool {
 			return func() bool {
 				service, all, is := ExportedOf(c.d)(k)
@@ -60,7 +61,7 @@ func TestARelayKnowsWhatAnswersForAnImport(t *testing.T) {
 			}
 		}
 		c.eventually("what the parent has sent, and nothing of this relay's own", is(base))
-		more = sent("more", "db", nil)
+		more := sent("more", "db", nil)
 		c.eventually("both", is(base, more))
 		c.eventually("what is below hears it, too", func() bool {
 			return strings.Contains(c.bodyOf("a", k), `"skerry.dev/exporters":"base,more,nosuch"`)

@@ -65,7 +65,7 @@ func serviceOf(obj map[string]any) *Service {
 
 // secretOf reads a certificate. What is wrong with it says so without a word of what is in it.
 func secretOf(name string, obj map[string]any) *secret {
-	fail := func(why string) *secret { return &secret{err: fmt.Errorf("Secret %s %s", name, why)} }
+	fail := func(why string) *secret { return &secret{err: fmt.Errorf("the Secret %s %s", name, why)} }
 	if obj == nil {
 		return fail("is not there")
 	}
