@@ -77,7 +77,7 @@ func TestARelayKnowsWhatAnswersForAnImport(t *testing.T) {
 		c.eventually("a label that somebody has written", func() bool { _, _, is := ExportedOf(c.d)(k); return !is && !of })
 		imports("db", "base")
 		c.eventually("as the parent says", is(base))
-		sent("shop", derived, m{"label": "db", v1alpha1.AnnotationExporters: "base"})
+		sent("shop", derived, m{"label": "db", v1alpha1.AnnotationExporters: "base", v1alpha1.AnnotationMembers: ""})
 		c.eventually("it has no members", func() bool { _, _, is := ExportedOf(c.d)(k); return !is })
 		sent("shop", derived, m{"label": "db", v1alpha1.AnnotationOriginUID: nil, v1alpha1.AnnotationMembers: "base,shop",
 			v1alpha1.AnnotationExporters: "base"})
