@@ -15,6 +15,12 @@ import (
 	"skerry.dev/skerry/tunnel/upward"
 )
 
+// How many connections callers of a site may have open: all together, and to the Services of one space.
+const (
+	mostConnections = exchange.MostOfServices
+	mostOfSpace     = exchange.MostServicesOfSpace
+)
+
 // callTime is how long a caller waits for a connection.
 const callTime = 3 * time.Second
 
@@ -145,7 +151,7 @@ func (s *Services) admit(ctx context.Context, of callee, caller net.Conn) (from 
 			return "", nil, refused
 		}
 	}
-	if give = s.seats.take(of.key.Space); give == nil {
+	if give = s.seats.Take(of.key.Space); give == nil {
 		return "", nil, refusedLimit
 	}
 	return from, give, ""

@@ -128,11 +128,8 @@ func TestStrangersHoldUpNobody(t *testing.T) {
 			t.Error("a stranger is served")
 		}
 	}
-	open := &s.looks.open
-	open.mu.Lock()
-	defer open.mu.Unlock()
-	if open.all != 0 || len(open.spaces) != 0 {
-		t.Errorf("%d of %v are left", open.all, open.spaces)
+	if all, spaces := s.looks.open.Taken(); all != 0 || spaces != 0 {
+		t.Errorf("%d of %d spaces are left", all, spaces)
 	}
 }
 
@@ -194,9 +191,8 @@ func TestNewcomersAreAwaited(t *testing.T) {
 	})
 	second := s.dial(t, "http")
 	eventually(t, "both are waited for", func() bool {
-		s.newcomers.open.mu.Lock()
-		defer s.newcomers.open.mu.Unlock()
-		return s.newcomers.open.all == 2
+		waiting, _ := s.newcomers.open.Taken()
+		return waiting == 2
 	})
 	s.api.Put("v1", "Pod", "front", "caller", running("Running"))
 	for _, conn := range []net.Conn{first, second} {
@@ -310,28 +306,4 @@ func TestASilentParent(t *testing.T) {
 		t.Errorf("reset %t after %s", reset, took)
 	}
 	eventually(t, "it is counted", func() bool { return s.refusedFor(refusedNowhere) > 0 })
-}
-
-// A space has no more than its share, and no site more than it may.
-func TestSeats(t *testing.T) {
-	s := seats{most: mostConnections, mostOfSpace: mostOfSpace}
-	var give []func()
-	for range mostOfSpace {
-		give = append(give, s.take("shop"))
-	}
-	if s.take("shop") != nil {
-		t.Error("a space has more than its share")
-	}
-	for range mostConnections - mostOfSpace {
-		give = append(give, s.take("team"))
-	}
-	if s.take("other") != nil {
-		t.Error("a site has more than it may")
-	}
-	for _, g := range give {
-		g()
-	}
-	if s.all != 0 || len(s.spaces) != 0 {
-		t.Errorf("%d of %v are left", s.all, s.spaces)
-	}
 }

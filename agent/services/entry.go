@@ -15,6 +15,7 @@ import (
 
 	"skerry.dev/skerry/agent/target"
 	"skerry.dev/skerry/store"
+	"skerry.dev/skerry/tunnel/ondemand"
 )
 
 // entry is a Service whose name leads to other sites. Only the loop changes it.
@@ -54,7 +55,7 @@ type doorKey struct {
 type door struct {
 	listener net.Listener
 	port     uint16
-	held     held
+	held     ondemand.Asker // of the callers that wait. Those of another door may wait for another Pod, or for longer
 }
 
 // spec is what is read of a Service.

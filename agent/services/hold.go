@@ -26,40 +26,17 @@ const (
 	mostHeldOfSpace = 512
 )
 
-// held are the callers of a door that wait. Those of another one may wait for another Pod, or for longer.
-type held struct {
-	mu    sync.Mutex
-	asked chan struct{} // closed when the one that asks has an answer; nil while nobody asks
-}
-
-// turn returns what ends the turn of the caller, which asks for all, or else what to wait for.
-func (h *held) turn() (end func(), asked <-chan struct{}) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.asked != nil {
-		return nil, h.asked
-	}
-	mine := make(chan struct{})
-	h.asked = mine
-	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.asked = nil
-		close(mine)
-	}, nil
-}
-
 // hold has a caller without a seat wait until something answers at its door, or ctx ends. The connection has a seat
 // until it is closed. refused is why nobody answered before.
 func (s *Services) hold(ctx context.Context, e wish, refused error) (io.ReadWriteCloser, error) {
-	leave := s.held.take(e.of.key.Space)
+	leave := s.held.Take(e.of.key.Space)
 	if leave == nil {
 		return nil, refused
 	}
 	defer leave()
 	defer s.Metrics.waits()()
 	for {
-		end, asked := e.door.held.turn()
+		end, asked := e.door.held.Turn()
 		if end != nil {
 			conn, err := s.askForAll(ctx, e)
 			end()
@@ -94,7 +71,7 @@ var errNoSeat = errors.New("too many connections of this site lead to Services e
 
 // seated connects within the time that a caller without a hold has, and takes a seat for that.
 func (s *Services) seated(ctx context.Context, e wish) (io.ReadWriteCloser, error) {
-	give := s.seats.take(e.of.key.Space)
+	give := s.seats.Take(e.of.key.Space)
 	if give == nil {
 		return nil, errNoSeat
 	}

@@ -39,9 +39,8 @@ func (s *site) waiting() int {
 
 // openNow is how many connections are open.
 func (s *site) openNow() int {
-	s.seats.mu.Lock()
-	defer s.seats.mu.Unlock()
-	return s.seats.all
+	all, _ := s.seats.Taken()
+	return all
 }
 
 // greeted reads what the Pod behind the parent says first.

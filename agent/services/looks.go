@@ -4,6 +4,8 @@ import (
 	"net/netip"
 	"sync"
 	"time"
+
+	"skerry.dev/skerry/tunnel/exchange"
 )
 
 const (
@@ -19,7 +21,7 @@ const (
 
 // looks are the callers whom the cluster is asked about.
 type looks struct {
-	open      seats
+	open      exchange.Seats
 	mu        sync.Mutex
 	strangers map[stranger]finding
 }
@@ -42,7 +44,9 @@ type finding struct {
 	at  time.Time
 }
 
-func newLooks() looks { return looks{open: seats{most: mostLooks, mostOfSpace: mostLooksOfSpace}} }
+func newLooks() looks {
+	return looks{open: exchange.Seats{Most: mostLooks, MostOfSpace: mostLooksOfSpace}}
+}
 
 // stranger is an address that calls a Service of a space and is none of its Pods.
 type stranger struct {
@@ -63,7 +67,7 @@ func (l *looks) begin(space string, at netip.Addr) (done func(who), refused stri
 	case nobodys:
 		return nil, refusedNobody
 	}
-	give := l.open.take(space)
+	give := l.open.Take(space)
 	if give == nil {
 		return nil, refusedLimit
 	}

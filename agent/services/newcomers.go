@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"skerry.dev/skerry/tunnel/exchange"
 )
 
 const (
@@ -18,7 +20,7 @@ const (
 // newcomers are callers whose address no Pod is known to have. A Pod may call before its kubelet has told its
 // address, most of all when it begins.
 type newcomers struct {
-	open     seats
+	open     exchange.Seats
 	patience time.Duration
 
 	mu   sync.Mutex
@@ -26,7 +28,7 @@ type newcomers struct {
 }
 
 func newNewcomers() newcomers {
-	return newcomers{open: seats{most: mostNewcomers, mostOfSpace: mostNewcomersOfSpace}, patience: newcomerTime}
+	return newcomers{open: exchange.Seats{Most: mostNewcomers, MostOfSpace: mostNewcomersOfSpace}, patience: newcomerTime}
 }
 
 // tell has all that are waited for looked at again.
@@ -50,7 +52,7 @@ func (n *newcomers) next() <-chan struct{} {
 
 // wait waits until a caller is known, and says why it is refused if that does not come to pass.
 func (n *newcomers) wait(ctx context.Context, space string, known func() bool) (refused string) {
-	give := n.open.take(space)
+	give := n.open.Take(space)
 	if give == nil {
 		return refusedLimit
 	}

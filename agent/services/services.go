@@ -46,8 +46,8 @@ type Services struct {
 	up        http.RoundTripper
 	times     leadTimes
 	patience  time.Duration // callTime
-	seats     seats
-	held      seats // of callers that wait
+	seats     exchange.Seats
+	held      exchange.Seats // of callers that wait
 	looks     looks
 	newcomers newcomers
 	nodes     nodes // asked for once a Service lets others in than Pods of its space
@@ -86,8 +86,8 @@ type name struct{ namespace, service string }
 // New returns Services that do nothing before they are run, and needed.
 func New(c Config) *Services {
 	return &Services{Config: c, up: upward.NewTransport(c.Up), times: usualTimes, patience: callTime,
-		seats: seats{most: mostConnections, mostOfSpace: mostOfSpace},
-		held:  seats{most: mostHeld, mostOfSpace: mostHeldOfSpace}, looks: newLooks(), newcomers: newNewcomers(),
+		seats: exchange.Seats{Most: mostConnections, MostOfSpace: mostOfSpace},
+		held:  exchange.Seats{Most: mostHeld, MostOfSpace: mostHeldOfSpace}, looks: newLooks(), newcomers: newNewcomers(),
 		needed: make(chan struct{}), woken: make(chan struct{}, 1),
 		known: map[name]*target.Object{}, members: map[name]map[owner]bool{},
 		slices: map[name]map[string]bool{}, dirty: map[name]struct{}{},

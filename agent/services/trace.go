@@ -100,7 +100,7 @@ func (c *tracedCall) connect(
 	ctx context.Context, trace *exchange.Trace, way func(context.Context) (io.ReadWriteCloser, error),
 ) (io.ReadWriteCloser, error) {
 	began := time.Now()
-	give := c.s.seats.take(c.of.space)
+	give := c.s.seats.Take(c.of.space)
 	if give == nil {
 		err := &exchange.Fault{Code: http.StatusTooManyRequests, Reason: "TooManyRequests", Message: errNoSeat.Error()}
 		trace.Add(exchange.HopOf(".", err, time.Since(began)))

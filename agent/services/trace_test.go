@@ -80,7 +80,7 @@ func TestATraceTakesTheWayOfACaller(t *testing.T) {
 	if asked.UID != s.uid || asked.SpaceUID != "u-shop" || asked.Caller == "" || asked.Query.Get(exchange.OptionPort) != "80" {
 		t.Errorf("here was asked %+v", asked)
 	}
-	if n := s.seats.all; n != 0 {
+	if n, _ := s.seats.Taken(); n != 0 {
 		t.Errorf("%d seats are taken", n)
 	}
 }

@@ -8,11 +8,11 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"skerry.dev/skerry/tunnel/exchange"
+	"skerry.dev/skerry/tunnel/ondemand"
 )
 
 const (
@@ -41,9 +41,7 @@ type backend struct {
 	// what answers moves, a request must not meet a connection to a Pod that ends.
 	pooled, once *http.Transport
 	moving       atomic.Bool // it was so for the last request
-
-	mu    sync.Mutex
-	asked chan struct{} // closed when the one that asks for all has an answer; nil while nobody asks
+	held         ondemand.Asker
 }
 
 func newBackend(to To, cfg *Config) *backend {
@@ -120,8 +118,8 @@ func (b *backend) connect(ctx context.Context, caller netip.Addr) (net.Conn, err
 		if exchange.FaultOf(err).Code == http.StatusTooManyRequests {
 			b.pooled.CloseIdleConnections() // which counts, too
 		}
-		if err := pause(ctx); err != nil {
-			return nil, err
+		if !ondemand.Pause(ctx, holdEvery) {
+			return nil, context.Cause(ctx)
 		}
 	}
 }
@@ -129,12 +127,12 @@ func (b *backend) connect(ctx context.Context, caller netip.Addr) (net.Conn, err
 // hold waits until something answers. One of those that wait asks for all.
 func (b *backend) hold(ctx context.Context, caller netip.Addr) (net.Conn, error) {
 	for {
-		end, asked := b.turn()
+		end, asked := b.held.Turn()
 		if end != nil {
 			defer end()
 			for {
-				if err := pause(ctx); err != nil {
-					return nil, err
+				if !ondemand.Pause(ctx, holdEvery) {
+					return nil, context.Cause(ctx)
 				}
 				if conn, err := b.call(ctx, caller); !exchange.IsMoving(err) {
 					return conn, err
@@ -150,32 +148,6 @@ func (b *backend) hold(ctx context.Context, caller netip.Addr) (net.Conn, error)
 			return conn, err
 		}
 	}
-}
-
-func pause(ctx context.Context) error {
-	select {
-	case <-time.After(holdEvery):
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
-// turn returns what ends the turn of the one that asks for all, or else what to wait for.
-func (b *backend) turn() (end func(), asked <-chan struct{}) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.asked != nil {
-		return nil, b.asked
-	}
-	mine := make(chan struct{})
-	b.asked = mine
-	return func() {
-		b.mu.Lock()
-		defer b.mu.Unlock()
-		b.asked = nil
-		close(mine)
-	}, nil
 }
 
 // call asks for a connection once. It outlives ctx, which is that of the request that it is made for.

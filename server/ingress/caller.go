@@ -55,7 +55,7 @@ func (c *caller) claim(space string) bool {
 	if c.space != "" || c.ended {
 		return true
 	}
-	if c.leave = c.ports.spaces.take(space); c.leave == nil {
+	if c.leave = c.ports.spaces.Take(space); c.leave == nil {
 		return false
 	}
 	c.space = space

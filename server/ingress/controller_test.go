@@ -94,17 +94,17 @@ func TestASlowSpace(t *testing.T) {
 	c.service("other", "quick")
 	c.ingress("other", "quick", m{"rules": []any{rule("b.test", "Prefix /", "quick")}})
 	c.eventually("the other one is served", func() bool { code, _ := c.get("http://b.test/"); return code == 200 })
-	c.proxy.requests.mu.Lock()
-	c.proxy.requests.mostOfSpace = 10
-	c.proxy.requests.mu.Unlock()
+	var give []func()
+	for range mostRequestsOfSpace - 10 {
+		give = append(give, c.proxy.requests.Take("shop"))
+	}
 	ended := make(chan int)
 	for range 10 {
 		go func() { code, _ := c.get("http://a.test/slow"); ended <- code }()
 	}
 	c.eventually("it has all that it may", func() bool {
-		c.proxy.requests.mu.Lock()
-		defer c.proxy.requests.mu.Unlock()
-		return c.proxy.requests.spaces["shop"] == 10
+		all, spaces := c.proxy.requests.Taken()
+		return all == mostRequestsOfSpace && spaces == 1
 	})
 	if code, _ := c.get("http://a.test/"); code != http.StatusServiceUnavailable {
 		t.Errorf("one more of the slow space: %d", code)
@@ -118,10 +118,12 @@ func TestASlowSpace(t *testing.T) {
 			t.Errorf("a slow one: %d", code)
 		}
 	}
+	for _, g := range give {
+		g()
+	}
 	c.eventually("nothing is counted any more", func() bool {
-		c.proxy.requests.mu.Lock()
-		defer c.proxy.requests.mu.Unlock()
-		return c.proxy.requests.all == 0 && len(c.proxy.requests.spaces) == 0
+		all, spaces := c.proxy.requests.Taken()
+		return all == 0 && spaces == 0
 	})
 }
 

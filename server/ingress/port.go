@@ -29,6 +29,16 @@ const (
 	mostStreams = 100
 )
 
+// How many may be open: all, of one space, and of one source of callers (tunnel.SourceOf). A space has a part of all at
+// the most, so that slow callers of one keep out no callers of another.
+const (
+	mostConnections         = 8192
+	mostConnectionsOfSpace  = 4096
+	mostConnectionsOfSource = 1024
+	mostRequests            = 4096
+	mostRequestsOfSpace     = 1024
+)
+
 // ports are where callers come in.
 type ports struct {
 	cfg    Config
@@ -36,7 +46,7 @@ type ports struct {
 	table  *atomic.Pointer[Table]
 	proxy  *proxy
 	tls    *tls.Config // of all, so that sessions are resumed
-	spaces shares
+	spaces exchange.Seats
 
 	mu      sync.Mutex
 	sources map[netip.Prefix]int
@@ -49,7 +59,7 @@ type ports struct {
 // servePorts serves callers until ctx ends or a listener fails.
 func servePorts(ctx context.Context, cfg Config, at []net.Listener, table *atomic.Pointer[Table], to *proxy) error {
 	p := &ports{cfg: cfg, at: at, table: table, proxy: to, sources: map[netip.Prefix]int{}, open: map[*caller]struct{}{},
-		spaces: shares{most: mostConnections, mostOfSpace: mostConnectionsOfSpace},
+		spaces: exchange.Seats{Most: mostConnections, MostOfSpace: mostConnectionsOfSpace},
 		handed: make(chan net.Conn), closed: make(chan struct{})}
 	p.tls = &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
 		GetCertificate: p.certificate}
@@ -218,7 +228,7 @@ func (p *ports) through(ctx context.Context, c *caller, h *host) {
 	if r == nil || r.to.UID == "" {
 		return
 	}
-	done := p.proxy.requests.take(h.space)
+	done := p.proxy.requests.Take(h.space)
 	if done == nil {
 		p.cfg.Metrics.refused.WithLabelValues("space").Inc()
 		return

@@ -22,7 +22,7 @@ import (
 type proxy struct {
 	cfg      *Config
 	table    *atomic.Pointer[Table]
-	requests shares // open requests
+	requests exchange.Seats // open requests
 
 	mu       sync.Mutex
 	backends map[To]*backend
@@ -30,7 +30,7 @@ type proxy struct {
 
 func newProxy(c Config, table *atomic.Pointer[Table]) *proxy {
 	return &proxy{cfg: &c, table: table, backends: map[To]*backend{},
-		requests: shares{most: mostRequests, mostOfSpace: mostRequestsOfSpace}}
+		requests: exchange.Seats{Most: mostRequests, MostOfSpace: mostRequestsOfSpace}}
 }
 
 // backend returns what a request is passed to.
@@ -110,7 +110,7 @@ func (p *proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.full(answer)
 		return
 	}
-	done := p.requests.take(space)
+	done := p.requests.Take(space)
 	if done == nil {
 		p.full(answer)
 		return

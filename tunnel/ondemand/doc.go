@@ -7,6 +7,6 @@
 //	j.End()                     // returns when nothing runs any more
 //
 // [Apart] runs a function on a goroutine of its own, so that the caller's stack stays small.
-// [Pause] waits for a time or for ctx. It knows nothing of the work, and it is no pool: jobs do not
-// share goroutines.
+// [Pause] waits for a time or for ctx. Of many that wait for the same, an [Asker] has one ask for all. It knows nothing
+// of the work, and it is no pool: jobs do not share goroutines.
 package ondemand
