@@ -14,10 +14,13 @@ import (
 type Catalog struct {
 	lock
 
-	Spaces    map[string]*Space
-	Imports   Imports
-	Affine    Affinities
-	Uncommon  Uncommon
+	Spaces  map[string]*Space
+	Imports Imports
+	// Affine are the Services whose callers are to come back to the Pod that has answered them, and for how long after a
+	// call (placement.SessionAffinityOf). Uncommon are claims, and StatefulSets with templates of some, whose volumes are
+	// not copied as others are.
+	Affine    Few[time.Duration]
+	Uncommon  Few[placement.Uncommon]
 	KindNames map[[2]string]*Kind // by group and Kind
 	Targets   map[string]*Target
 	Locations map[string]*Location
@@ -81,8 +84,8 @@ func New() *Catalog {
 	return &Catalog{
 		Spaces:       map[string]*Space{},
 		Imports:      Imports{},
-		Affine:       Affinities{},
-		Uncommon:     Uncommon{},
+		Affine:       Few[time.Duration]{},
+		Uncommon:     Few[placement.Uncommon]{},
 		KindNames:    map[[2]string]*Kind{},
 		Targets:      map[string]*Target{},
 		Locations:    map[string]*Location{},
