@@ -1,11 +1,8 @@
 package placement
 
 import (
-	"slices"
-
-	corev1 "k8s.io/api/core/v1"
-
 	"skerry.dev/skerry/server/fields"
+	"skerry.dev/skerry/server/volumes"
 	"skerry.dev/skerry/store"
 )
 
@@ -30,10 +27,10 @@ func UncommonVolumes(k store.Key, obj map[string]any) (is Uncommon) {
 }
 
 func (is *Uncommon) add(name string, spec map[string]any) {
-	if fields.String(spec, "volumeMode") == string(corev1.PersistentVolumeBlock) {
+	if volumes.IsBlock(spec) {
 		is.Block = name
 	}
-	if slices.Contains(fields.List(spec, "accessModes"), any(string(corev1.ReadWriteOncePod))) {
+	if volumes.IsOnePod(spec) {
 		is.OnePod = name
 	}
 }

@@ -109,10 +109,10 @@ func complete(is *volumes.Move, c volumes.Claim, made []store.MoverClaim) ([]sto
 // copyable refuses a claim that no mover can mount, or none beside the app where it is to be (beside). It reports
 // whether a claim is for one Pod alone.
 func copyable(name string, spec map[string]any, beside bool) (onePod bool, err error) {
-	if fields.String(spec, "volumeMode") == string(corev1.PersistentVolumeBlock) {
+	if volumes.IsBlock(spec) {
 		return false, fmt.Errorf("%s is a raw block volume (volumeMode: Block), and only files are copied", name)
 	}
-	onePod = slices.Contains(fields.List(spec, "accessModes"), any(string(corev1.ReadWriteOncePod)))
+	onePod = volumes.IsOnePod(spec)
 	if onePod && beside {
 		return true, fmt.Errorf("%s is for one Pod alone (ReadWriteOncePod), so nothing can copy it beside the app", name)
 	}
