@@ -121,23 +121,29 @@ func (c *Collect) endLocked(col *collector) {
 
 // nextLocked has a collector of a space begin that has waited until there was room, the first by name.
 func (c *Collect) nextLocked(space string) {
+	switch len(c.bySpace[space]) {
+	case 0:
+		delete(c.bySpace, space)
+		delete(c.kept, space)
+		return
+	case maxCollectors - 1: // none waits while there are fewer
+	default:
+		return
+	}
 	var next *collector
 	for k, is := range c.collectors {
 		if k.Space == space && is.waits != nil && (next == nil || k.Name < next.key.Name) {
 			next = is
 		}
 	}
-	switch {
-	case next != nil && len(c.bySpace[space]) < maxCollectors:
-		is := &collector{key: next.key, uid: next.uid, generation: next.generation, revision: next.revision,
-			status: next.status, contributions: map[source]*folded{}}
-		c.collectors[is.key] = is
-		c.beginLocked(is, *next.waits)
-		c.wakeLocked(is.key, gather)
-	case len(c.bySpace[space]) == 0:
-		delete(c.bySpace, space)
-		delete(c.kept, space)
+	if next == nil {
+		return
 	}
+	is := &collector{key: next.key, uid: next.uid, generation: next.generation, revision: next.revision,
+		status: next.status, contributions: map[source]*folded{}}
+	c.collectors[is.key] = is
+	c.beginLocked(is, *next.waits)
+	c.wakeLocked(is.key, gather)
 }
 
 // wakeNamingLocked has the Placements that name a collector folded.
