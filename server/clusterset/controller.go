@@ -132,6 +132,7 @@ func (c *Controller) Reset(_ int64, all store.Listing) {
 	clear(c.ages)
 	clear(c.exports)
 	clear(c.holders)
+	c.slow.forget()
 	for w := range all.Objects(concerns) {
 		c.takeLocked(w)
 	}

@@ -51,6 +51,13 @@ func (p *patience) take(k store.Key, o map[string]any) {
 	}
 }
 
+// forget forgets all definitions: those that are there are taken over again. Who rests still does.
+func (p *patience) forget() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	clear(p.converts)
+}
+
 // mayLocked reports whether a space may be slow. p.mu must be held.
 func (p *patience) mayLocked(space string) bool {
 	return p.converts[definition(space, v1alpha1.ServiceExports)] ||

@@ -62,6 +62,10 @@ func TestASlowSpaceKeepsNoOtherWaiting(t *testing.T) {
 				}
 				settle()
 				c.expect("remembered of it", len(c.c.slow.converts)+len(c.c.slow.rests), 0)
+				c.c.slow.take(definition("gone", "serviceexports"), map[string]any{
+					"spec": map[string]any{"conversion": map[string]any{"strategy": "Webhook"}}})
+				c.c.Reset(c.Revision, c.Listing()) // it has gone meanwhile
+				c.expect("remembered of what has gone", len(c.c.slow.converts), 0)
 			})
 		})
 	}
