@@ -64,9 +64,13 @@ func (c Cohort) Begin(f Facts) Cohort {
 }
 
 // Step takes the next step of a cohort. Where that is where its unit is, it has arrived with the
-// same write.
+// same write. What was cut off because it has begun stays Apart for as long as that runs: it would be cut off
+// anew each time that the unit moves.
 func (c Cohort) Step(f Facts, to Binding) Cohort {
 	c.Record = Next(c.Record, f)
+	if f.Begun && c.Apart() {
+		return c
+	}
 	arrived, _ := c.Arrive(to)
 	return arrived
 }

@@ -17,6 +17,8 @@ type Facts struct {
 	Empty bool
 	// Ended: it decides about Jobs and Pods that have run to their end. They join nothing.
 	Ended bool
+	// Begun: something that must run once to its end has begun where the record is, or may have.
+	Begun bool
 	// BreakFirst: a target is left, and has confirmed that, before another one is joined.
 	BreakFirst bool
 	// Once: some of the objects must not run twice. A record that leaves a target that is away, or has

@@ -79,8 +79,7 @@ func (c *center) follows(t *testing.T, k store.Key) {
 		if !c.has("a", k) {
 			c.gone("a", k)
 		}
-		c.reportIfHas("b", k)
-		return !c.has("a", k) && c.has("b", k)
+		return c.mayReport("b", k, nil) && !c.has("a", k)
 	})
 	if took := time.Since(began); took > time.Minute {
 		t.Errorf("the rest has left after %s", took)
@@ -157,4 +156,46 @@ func TestARestThatWasGivenUpStays(t *testing.T) {
 			t.Errorf("the Job is at a %v, at b %v", f.has("a", load), f.has("b", load))
 		}
 	})
+}
+
+// A target that has not said what it has is not left first, so no hook runs for that. It ran in the same moment, for
+// ever: what it had released was held, and forgot that.
+func TestNoHookRunsForWhatHasNotSpoken(t *testing.T) {
+	for name, job := range map[string]bool{"a Deployment": false, "beside a CronJob whose Jobs run": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				c := shop(t)
+				move := map[string]any{"move": map[string]any{"type": "BreakBeforeMake", "beforeLeaving": []any{webHook(nil)}}}
+				c.webhook.set(func(v1alpha1.HookCall) (int, error) {
+					if len(c.webhook.all()) > 1 {
+						time.Sleep(time.Hour) // so that a test which fails ends
+					}
+					return 200, nil
+				})
+				c.placement("p", 1, []any{"a"}, move)
+				c.namespace("app", nil)
+				web := c.deployment("web", map[string]any{"app": "web"}, "")
+				nightly := key("batch", "cronjobs", "nightly")
+				if job {
+					m := meta("nightly")
+					m["namespace"], m["labels"] = "app", map[string]any{"app": "web"}
+					c.put(nightly, obj("batch/v1", "CronJob", m))
+					c.eventually("on a", func() bool { return c.has("a", nightly) })
+					c.report("a", nightly, func(p *placement.Progress) { p.Begun = true })
+				}
+				c.eventually("on a", func() bool { return c.has("a", web) })
+				c.placement("p", 2, []any{"b"}, move)
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				if n := len(c.webhook.all()); n != 0 || !c.has("a", web) {
+					t.Errorf("the hook has run %d times, on a: %v", n, c.has("a", web))
+				}
+				c.report("a", web, nil)
+				c.follows(t, web)
+				if n := len(c.webhook.all()); n != 1 {
+					t.Errorf("the hook has run %d times", n)
+				}
+			})
+		})
+	}
 }

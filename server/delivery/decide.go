@@ -31,7 +31,6 @@ type plan struct {
 	generation int64
 	unit       binding.UnitID
 	at         catalog.Stored // the Binding as it is stored
-	members    []*catalog.Object
 	look       *look
 	choice     placement.Choice
 	stays      []placement.Stay // what it has to leave and does not
@@ -216,7 +215,6 @@ func (d *Delivery) look(r catalog.Ref) *plan {
 	rule := g.Rule()
 	f.Suspended = rule != nil && rule.Suspended
 	world, current := d.catalog.WorldOf(g), d.catalog.Names(b.Here())
-	p.members = members
 	again := try(members, wish, g)
 	p.none = wish.None && p.problem == ""
 	p.nowhere = wish.Nowhere() && p.problem == ""
@@ -275,7 +273,7 @@ func (d *Delivery) rests(p *plan, next binding.Record) {
 }
 
 // next is the next state of a unit's record. Of what must not be in two places nothing is left while
-// it has not said what it has: its silence would mean nothing then.
+// it has not said what it has: its silence would mean nothing then. No hook begins for that.
 func (p *plan) next() binding.Record {
 	l := p.look
 	next := binding.Next(l.record, l.facts)
@@ -283,7 +281,7 @@ func (p *plan) next() binding.Record {
 		return next
 	}
 	for _, place := range next.Places {
-		if place.Off && place.Leaving == binding.Replaced && l.record.Has(place.Target) && place.For == 0 &&
+		if place.Leaving == binding.Replaced && l.beginsToLeave(place) && place.For == 0 &&
 			l.unseen[place.Target] != "" && !l.speaksNot(place.Target) {
 			p.unseen = fmt.Sprintf("removed from %s once it has said what it has: %s",
 				l.names[place.Target], l.unseen[place.Target])
@@ -292,6 +290,14 @@ func (p *plan) next() binding.Record {
 		}
 	}
 	return next
+}
+
+// beginsToLeave reports whether a place of the next state is one that the record has, which is taken off with this
+// step, or whose first hook is run.
+func (l *look) beginsToLeave(p binding.Place) bool {
+	return slices.ContainsFunc(l.record.Places, func(is binding.Place) bool {
+		return is.Target == p.Target && !is.Off && (p.Off || is.Hooks.Began == 0 && p.Hooks.Began != 0)
+	})
 }
 
 // holderOf fills in the object that holds the group's wish; it is false when that is going away.

@@ -309,6 +309,7 @@ func (d *Delivery) ask(l *look) {
 		t := &l.facts.Targets[i]
 		t.Pinned = l.pinned(t.ID) || l.waitsFor(t.ID) || len(l.runningOn(t.ID)) > 0
 	}
+	l.facts.Begun = slices.ContainsFunc(l.record.Places, func(p binding.Place) bool { return l.waitsFor(p.Target) })
 	d.moves.ask(l)
 	if l.facts.Wish == binding.Nowhere {
 		for _, p := range l.record.Places {

@@ -36,6 +36,8 @@ type center struct {
 	objects  map[store.Key]map[string]any
 	patches  map[store.Key]int
 	writes   int // of records
+	moment   time.Time
+	inMoment int // writes of records at moment
 	fail     func(store.Key) error
 	said     map[string]placement.Condition
 	events   []placement.Event

@@ -34,7 +34,6 @@ func (u *turns) parting(p *plan, next binding.Record) []store.Key {
 	for i := range free {
 		free[i].Pinned = l.pinned(free[i].ID) || len(l.runningOn(free[i].ID)) > 0
 	}
-	u.tryWithout(p, set, free)
 	l.facts.Targets = free
 	moves := next.Moves(u.next(p)) && p.unseen == ""
 	l.facts, p.unseen = facts, ""
@@ -44,25 +43,8 @@ func (u *turns) parting(p *plan, next binding.Record) []store.Key {
 	return slices.Collect(maps.Keys(set))
 }
 
-// tryWithout has targets tried with what is left of a unit when some objects are cut off: where that was given up, the
-// rest does not move, and what is cut off would come back at once, for ever.
-func (u *turns) tryWithout(p *plan, cut map[store.Key]struct{}, targets []binding.Target) {
-	u.catalog.RLock()
-	defer u.catalog.RUnlock()
-	rest := slices.DeleteFunc(slices.Clone(p.members), func(o *catalog.Object) bool {
-		_, off := cut[o.Key()]
-		return off
-	})
-	again := try(rest, p.group.Wish(), p.group)
-	for i := range targets {
-		if t := u.catalog.Targets[p.look.names[targets[i].ID]]; t != nil {
-			targets[i].Try = connected(p.look.record, targets[i].ID, t, again(t))
-		}
-	}
-}
-
-// part cuts off what has begun. The next step of the unit is to follow at once: a cohort that is where its
-// unit is, and both at rest, is a part of it again.
+// part cuts off what has begun. It is a part of its unit again when nothing of it runs any more, and both are at the
+// same places.
 func (d *Delivery) part(ctx context.Context, begun []store.Key) error {
 	d.setParting(begun, true)
 	defer d.setParting(begun, false)
