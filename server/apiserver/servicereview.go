@@ -3,6 +3,7 @@ package apiserver
 import (
 	"context"
 	"net/http"
+	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -59,12 +60,18 @@ func (s *reviews) hidePods(r *http.Request, q *v1alpha1.ServiceReviewSpec, statu
 		if *name == "" || s.mayGetOf(r, "pods", q.Namespace, *name) == nil {
 			continue
 		}
+		said := podSaid(q.Namespace, *name)
 		for _, text := range texts {
-			*text = strings.ReplaceAll(*text, "pod "+q.Namespace+"/"+*name, "a pod")
-			*text = strings.ReplaceAll(*text, "pod "+*name, "a pod")
+			*text = said.ReplaceAllString(*text, "a pod$1")
 		}
 		*name = ""
 	}
+}
+
+// podSaid finds a Pod in a message, and not those whose names begin with its name.
+func podSaid(namespace, name string) *regexp.Regexp {
+	return regexp.MustCompile(`pod (?:` + regexp.QuoteMeta(namespace) + `/)?` + regexp.QuoteMeta(name) +
+		`(\.?(?:[^-.a-z0-9]|$))`)
 }
 
 func (s *reviews) mayGetOf(r *http.Request, resource, namespace, name string) error {

@@ -38,15 +38,17 @@ type backend struct {
 	to  To
 	cfg *Config
 	// pooled keeps connections, each for one connection of a caller: policies were asked about that. once does not: while
-	// what answers moves, a request must not meet a connection to a Pod that ends.
-	pooled, once *http.Transport
-	moving       atomic.Bool // it was so for the last request
-	held         ondemand.Asker
+	// what answers moves, a request must not meet a connection to a Pod that ends. Nor does one after that: pooled is
+	// another one then.
+	pooled atomic.Pointer[http.Transport]
+	once   *http.Transport
+	moving atomic.Bool // it was so for the last request
+	held   ondemand.Asker
 }
 
 func newBackend(to To, cfg *Config) *backend {
 	b := &backend{to: to, cfg: cfg}
-	b.pooled = b.transport()
+	b.pooled.Store(b.transport())
 	b.once = b.transport()
 	b.once.DisableKeepAlives = true
 	return b
@@ -61,19 +63,21 @@ func (b *backend) transport() *http.Transport {
 		ResponseHeaderTimeout:  headTime,
 		ExpectContinueTimeout:  time.Second,
 		MaxResponseHeaderBytes: mostHead,
-		Protocols:              http1(),
+		Protocols:              b.to.protocols(),
 	}
 }
 
-func http1() *http.Protocols {
+// protocols are those that it is asked by.
+func (t To) protocols() *http.Protocols {
 	var p http.Protocols
-	p.SetHTTP1(true)
+	p.SetHTTP1(!t.HTTP2)
+	p.SetUnencryptedHTTP2(t.HTTP2)
 	return &p
 }
 
 // close lets go of connections that nobody uses. Requests go on.
 func (b *backend) close() {
-	b.pooled.CloseIdleConnections()
+	b.pooled.Load().CloseIdleConnections()
 	b.once.CloseIdleConnections()
 }
 
@@ -81,12 +85,12 @@ func (b *backend) close() {
 func (b *backend) RoundTrip(r *http.Request) (*http.Response, error) {
 	moving := b.cfg.Moves(b.to.Service)
 	if was := b.moving.Swap(moving); was != moving {
-		b.pooled.CloseIdleConnections()
+		b.pooled.Swap(b.transport()).CloseIdleConnections()
 	}
 	if moving {
 		return b.once.RoundTrip(r)
 	}
-	return b.pooled.RoundTrip(r)
+	return b.pooled.Load().RoundTrip(r)
 }
 
 // dial connects, for a caller whose address and port are those of the URL: a Transport keeps connections by that. The
@@ -116,7 +120,7 @@ func (b *backend) connect(ctx context.Context, caller netip.Addr) (net.Conn, err
 			return conn, err
 		}
 		if exchange.FaultOf(err).Code == http.StatusTooManyRequests {
-			b.pooled.CloseIdleConnections() // which counts, too
+			b.pooled.Load().CloseIdleConnections() // which counts, too
 		}
 		if !ondemand.Pause(ctx, holdEvery) {
 			return nil, context.Cause(ctx)

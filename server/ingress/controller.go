@@ -344,7 +344,7 @@ func (c *Controller) Words(k store.Key, obj map[string]any) string {
 	}
 	anything := &Service{UID: "-"}
 	for _, r := range in.Rules {
-		anything.Ports = append(anything.Ports, Port{r.Backend.Name, r.Backend.Port})
+		anything.Ports = append(anything.Ports, Port{Name: r.Backend.Name, Number: r.Backend.Port})
 	}
 	w.Ingresses = append(w.Ingresses, in)
 	w.Service = func(store.Key) *Service { return anything }

@@ -16,6 +16,7 @@ import (
 
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
+	"skerry.dev/skerry/tunnel/ondemand"
 )
 
 const (
@@ -112,22 +113,15 @@ func addresses(of []net.Listener) string {
 
 // accept takes the callers of a listener.
 func (p *ports) accept(ctx context.Context, l net.Listener) error {
-	for pause := time.Millisecond; ; {
-		c, err := l.Accept()
-		if err == nil {
-			pause = time.Millisecond
+	for {
+		switch c, err := l.Accept(); {
+		case err == nil:
 			p.take(ctx, c)
-			continue
-		}
-		if errors.Is(err, net.ErrClosed) {
+		case errors.Is(err, net.ErrClosed):
 			return fmt.Errorf("serve callers from outside: %w", err)
-		}
-		p.cfg.Log.Warn("callers from outside cannot be accepted; trying again", "err", err)
-		select { // there may be file descriptors again
-		case <-time.After(pause):
-			pause = min(2*pause, time.Second)
-		case <-p.closed:
-			return nil
+		default:
+			p.cfg.Log.Warn("callers from outside cannot be accepted; trying again", "err", err)
+			ondemand.Pause(ctx, 100*time.Millisecond) // there may be file descriptors again
 		}
 	}
 }

@@ -182,6 +182,12 @@ func (p *proxy) pass(w http.ResponseWriter, r *http.Request, to To) {
 		},
 		ErrorHandler: func(w http.ResponseWriter, r *http.Request, err error) { p.failed(w, r, to, err) },
 	}
+	through.ModifyResponse = func(resp *http.Response) error {
+		if resp.ContentLength == 0 {
+			through.FlushInterval = 0 // the head ends the answer: gRPC reads its status from there only then
+		}
+		return nil
+	}
 	through.ServeHTTP(w, r)
 }
 

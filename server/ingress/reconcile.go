@@ -57,7 +57,7 @@ func serviceOf(obj map[string]any) *Service {
 			continue
 		}
 		if n, ok := fields.Number(p["port"]); ok && n > 0 && n < 1<<16 {
-			s.Ports = append(s.Ports, Port{fields.Clone(p, "name"), n})
+			s.Ports = append(s.Ports, Port{fields.Clone(p, "name"), n, fields.Clone(p, "appProtocol")})
 		}
 	}
 	return s

@@ -325,3 +325,39 @@ func (c *center) called() []*exchange.Request {
 	defer c.mu.Unlock()
 	return c.calls[:len(c.calls):len(c.calls)]
 }
+
+// A connection that was busy while its application moved is not used again.
+func TestNoConnectionIsKeptThroughAMove(t *testing.T) {
+	began, ends := make(chan bool), make(chan bool)
+	c := web(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/slow" {
+			began <- true
+			<-ends
+		}
+	})
+	roots := c.secret("shop", "tls", "a.test")
+	c.ingress("shop", "web", m{"rules": []any{rule("a.test", "Prefix /", "web")}, "tls": []any{m{"secretName": "tls"}}})
+	client := c.client(roots, true) // all requests come by one connection
+	ask := func(path string) string {
+		code, body := c.getBy(client, "https://a.test"+path)
+		return fmt.Sprint(code, body)
+	}
+	c.eventually("it is served by TLS", func() bool { return ask("/") == "200" })
+	slow := make(chan string)
+	go func() { slow <- ask("/slow") }()
+	<-began
+	c.app("web", func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "moved") })
+	for _, moving := range []bool{true, false} {
+		c.set(nil, moving)
+		if got := ask("/"); got != "200moved" {
+			t.Errorf("while it moves (%v) the answer is %s", moving, got)
+		}
+	}
+	ends <- true
+	if got := <-slow; got != "200" {
+		t.Errorf("what began before is answered with %s", got)
+	}
+	if got := ask("/"); got != "200moved" {
+		t.Errorf("the answer is %s", got)
+	}
+}

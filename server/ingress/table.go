@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"skerry.dev/skerry/server/api/v1alpha1"
 	"skerry.dev/skerry/store"
 )
 
@@ -28,10 +29,11 @@ type Service struct {
 	Ports []Port
 }
 
-// Port is a TCP port of a Service.
+// Port is a TCP port of a Service. Speaks is its appProtocol.
 type Port struct {
 	Name   string
 	Number int64
+	Speaks string
 }
 
 // To is what a request is passed to: a port of a Service. It is a key.
@@ -39,6 +41,7 @@ type To struct {
 	Service store.Key
 	UID     string
 	Port    uint16
+	HTTP2   bool // it speaks HTTP/2 without TLS, as gRPC does
 }
 
 // Table says where requests go. It is not changed.
@@ -227,8 +230,29 @@ func (b *builder) route(in *Ingress, to Backend) *route {
 	if !b.Reaches(k, s.UID) {
 		b.tell(in, "%s", unreached(to.Service))
 	}
-	r.to = To{Service: k, UID: s.UID, Port: uint16(s.Ports[i].Number)}
+	port := s.Ports[i]
+	http2, spoken := speaks(port.Speaks)
+	if !spoken && !in.Passthrough {
+		b.tell(in, "port %s of Service %s says appProtocol %.40q, and is asked by HTTP/1.1 without TLS; %s is for gRPC, and "+
+			"annotation %s: %s for TLS that ends at the Pods", to.port(), to.Service, port.Speaks, appHTTP2, v1alpha1.AnnotationTLS,
+			v1alpha1.TLSPassthrough)
+	}
+	r.to = To{Service: k, UID: s.UID, Port: uint16(port.Number), HTTP2: http2}
 	return r
+}
+
+// appHTTP2 is the appProtocol of what speaks HTTP/2 without TLS. It is one of the Kubernetes API's own.
+const appHTTP2 = "kubernetes.io/h2c"
+
+// speaks reports whether what says an appProtocol is asked by HTTP/2, and whether it is asked as it says.
+func speaks(appProtocol string) (http2, spoken bool) {
+	switch appProtocol {
+	case appHTTP2, "grpc":
+		return true, true
+	case "", "http", "tcp", "kubernetes.io/ws":
+		return false, true
+	}
+	return false, false
 }
 
 // certificates takes over what an Ingress says of TLS.

@@ -52,7 +52,7 @@ func world(grant map[string][]string, all ...*Ingress) World {
 			if k.Name == "none" {
 				return nil
 			}
-			return &Service{UID: "uid-" + k.Name, Ports: []Port{{"http", 80}}}
+			return &Service{UID: "uid-" + k.Name, Ports: []Port{{Name: "http", Number: 80}}}
 		},
 		Certificate: func(k store.Key) (*tls.Certificate, error) {
 			return nil, errors.New("Secret " + k.Name + " is not there")
