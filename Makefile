@@ -223,10 +223,13 @@ core: build testenv bin/gate bin/skerry-agent ## the scenarios that every change
 	scripts="$$(echo $(CORE) $$touched)"; \
 	$(SCENARIOS) SKERRY_PATIENCE=4 $(ALONE) $(call gate,-v,./scenarios) -count=1 "-run=^TestScenarios$$/^script$$/^($${scripts// /|})$$"
 
+# One package at a time: go test shows nothing of two before they have ended.
 .PHONY: scenarios
+scenarios: run = $(SCENARIOS) SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
+  $(ALONE) go test -count=1 -timeout 120m -v $(if $(value RUN),-run '$(value RUN)')
 scenarios: build bin/skerry-agent bin/skerry-failpoints testenv ## scenarios over real and simulated clusters (RUN=regexp selects)
-	$(SCENARIOS) SKERRY_FAILPOINTS_BIN=$(CURDIR)/bin/skerry-failpoints \
-	  $(ALONE) go test -count=1 -timeout 120m -v $(if $(value RUN),-run '$(value RUN)') ./failpoint ./scenarios
+	$(run) ./failpoint
+	$(run) ./scenarios
 
 ##@ Check
 

@@ -88,11 +88,15 @@ func (c Cohort) Aim(f *Facts, to Binding, wish Wish, once, rests bool) {
 	}
 }
 
+// At reports whether the members are where the unit is, and nothing is on its way.
+func (c *Cohort) At(to Binding) bool {
+	return c.Arrived || c.Settled() && to.Settled() && c.SamePlaces(to.Record)
+}
+
 // Arrive returns the cohort as another name of its unit. It reports false while the members are not
 // where the unit is, or one of both is on its way, or a deposed leader could still change one.
 func (c Cohort) Arrive(to Binding) (Cohort, bool) {
-	if c.Ended || c.Arrived || c.Era != to.Era ||
-		!c.Settled() || !to.Settled() || !c.SamePlaces(to.Record) {
+	if c.Ended || c.Arrived || c.Era != to.Era || !c.At(to) {
 		return c, false
 	}
 	c.Arrived, c.Record = true, Record{Era: c.Era, Generation: c.Generation}

@@ -100,7 +100,7 @@ var mutations = []mutation{
 	},
 	{
 		"a cohort arrives where it is not", "cohort.go",
-		" || !c.SamePlaces(to.Record)", "", propGeneration,
+		" && c.SamePlaces(to.Record)", "", propGeneration,
 	},
 	{
 		"a cohort arrives at a Binding that a deposed leader may change", "cohort.go",

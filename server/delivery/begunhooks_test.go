@@ -155,6 +155,11 @@ func TestARestThatWasGivenUpStays(t *testing.T) {
 		if !f.has("a", load) || f.has("b", load) {
 			t.Errorf("the Job is at a %v, at b %v", f.has("a", load), f.has("b", load))
 		}
+		for _, m := range f.d.Moves() {
+			if m.Key == load {
+				t.Errorf("what runs beside its unit moves: %+v", m)
+			}
+		}
 	})
 }
 

@@ -264,7 +264,7 @@ func (d *Delivery) stepCohort(ctx context.Context, r catalog.Ref) error {
 		d.wakeAt(r, next.Record, l.facts)
 		d.wakeFence(r, l, next.Record)
 	}
-	d.say(d.passingWords(seq, g, l, next, members)...)
+	d.say(d.passingWords(seq, g, l, next, to, members)...)
 	return nil
 }
 

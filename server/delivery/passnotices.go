@@ -20,7 +20,7 @@ type notice struct {
 // passingWords is what is said of objects that do not come to where they pass to, and taken back when
 // they do.
 func (d *Delivery) passingWords(
-	seq uint64, g *catalog.Group, l *look, next binding.Cohort, members []*catalog.Object,
+	seq uint64, g *catalog.Group, l *look, next binding.Cohort, to binding.Binding, members []*catalog.Object,
 ) []notice {
 	d.catalog.Lock()
 	defer d.catalog.Unlock()
@@ -53,7 +53,7 @@ func (d *Delivery) passingWords(
 	if was.Reason == reason && reason != "" {
 		message = was.Why
 	}
-	if next.Arrived || next.Ended || len(next.Places) == 0 {
+	if next.Ended || len(next.Places) == 0 || next.At(to) {
 		delete(d.catalog.Passes, seq)
 	} else {
 		d.catalog.Passes[seq] = catalog.PassWords{Reason: reason, Why: message,
