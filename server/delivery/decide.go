@@ -143,6 +143,9 @@ func (d *Delivery) put(ctx context.Context, space string, was int64, r scheduler
 	if err != nil {
 		return err
 	}
+	if err := d.pace.take(space, r); err != nil {
+		return err
+	}
 	return d.write(ctx, recordKey(space, r), value, was)
 }
 

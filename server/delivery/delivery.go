@@ -73,6 +73,7 @@ type Delivery struct {
 	readiness readiness // of the goroutine that decides
 	turns     *turns    // of the goroutine that decides
 	era       store.Era
+	pace      pace
 }
 
 // New returns a delivery with an empty catalog. It does nothing before the first Reset.
@@ -90,6 +91,7 @@ func New(cfg Config) *Delivery {
 		standbys:  moves.standbys,
 		readiness: readiness{},
 		turns:     newTurns(c),
+		pace:      pace{log: cfg.Log},
 	}
 }
 

@@ -36,8 +36,6 @@ type center struct {
 	objects  map[store.Key]map[string]any
 	patches  map[store.Key]int
 	writes   int // of records
-	moment   time.Time
-	inMoment int // writes of records at moment
 	fail     func(store.Key) error
 	said     map[string]placement.Condition
 	events   []placement.Event
@@ -113,6 +111,12 @@ func (c *center) run() {
 	if c.ready != nil {
 		c.ready()
 	}
+	d := c.d
+	c.t.Cleanup(func() {
+		if d.pace.held > 0 {
+			c.t.Errorf("records were held %d times: they change without end", d.pace.held)
+		}
+	})
 	c.stop = spaceapitest.Run(c.t, c.d.Run)
 }
 

@@ -3,9 +3,7 @@ package delivery
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -69,9 +67,6 @@ func (c *center) Write(_ context.Context, k store.Key, value []byte, was int64) 
 		return 0, false, nil
 	}
 	c.writes++
-	if c.endless(k) {
-		return 0, false, errors.New("no write any more")
-	}
 	if value == nil {
 		c.commit(k, nil)
 		return c.revision, true, nil
@@ -82,17 +77,4 @@ func (c *center) Write(_ context.Context, k store.Key, value []byte, was int64) 
 	}
 	c.commit(k, o)
 	return c.revision, true, nil
-}
-
-// endless fails a test that writes records without end in one moment: fake time stands still for as long as something
-// runs, so that it would never end. Its writes fail then, and what tries them again waits. The lock must be held.
-func (c *center) endless(k store.Key) bool {
-	const most = 2000
-	if now := time.Now(); !now.Equal(c.moment) {
-		c.moment, c.inMoment = now, 0
-	}
-	if c.inMoment++; c.inMoment == most {
-		c.t.Errorf("%d records are written in one moment, the last one is %s", most, k)
-	}
-	return c.inMoment >= most
 }
