@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"syscall"
@@ -23,6 +24,7 @@ import (
 const (
 	IngressListenFlag    = "ingress-listen"
 	IngressAdvertiseFlag = "ingress-advertise"
+	IngressBalancerFlag  = "ingress-balancer"
 )
 
 // Ingress says where the center serves Ingresses of the class skerry.
@@ -32,6 +34,8 @@ type Ingress struct {
 	// Advertise is the name or the address in the status of these Ingresses; empty means the first one that the center is
 	// reached by.
 	Advertise string
+	// Balancers are addresses or networks of load balancers, which say who calls by the PROXY protocol.
+	Balancers []string
 }
 
 // IngressFlags are those flags. What cannot be meant is an error that usage makes.
@@ -57,12 +61,24 @@ func IngressFlags(usage func(format string, args ...any) error) []cli.Flag {
 				}
 				return nil
 			}},
+		&cli.StringSliceFlag{Name: IngressBalancerFlag, EnvVars: []string{"SKERRY_INGRESS_BALANCER"},
+			Usage: "address or network of load balancers before --" + IngressListenFlag + ", such as 10.0.0.0/28, which say " +
+				"who calls by the PROXY protocol, version 1 or 2, and are closed where they do not; may be given several times",
+			Action: func(_ *cli.Context, all []string) error {
+				for _, text := range all {
+					if _, err := ingress.ReadBalancer(text); err != nil {
+						return usage("--%s %q: write an address or a network, such as 10.0.0.0/28", IngressBalancerFlag, text)
+					}
+				}
+				return nil
+			}},
 	}
 }
 
 // IngressOf reads those flags.
 func IngressOf(c *cli.Context) Ingress {
-	return Ingress{Listen: c.StringSlice(IngressListenFlag), Advertise: c.String(IngressAdvertiseFlag)}
+	return Ingress{Listen: c.StringSlice(IngressListenFlag), Advertise: c.String(IngressAdvertiseFlag),
+		Balancers: c.StringSlice(IngressBalancerFlag)}
 }
 
 // entry is the center's own entry from outside. Its methods may be called of nil, where there is none.
@@ -92,14 +108,22 @@ func newEntry(s *Server, api ingress.API) (*entry, error) {
 		}
 		host = u.Hostname()
 	}
+	var balancers []netip.Prefix
+	for _, text := range s.cfg.Ingress.Balancers {
+		n, err := ingress.ReadBalancer(text)
+		if err != nil {
+			return nil, fmt.Errorf("load balancer %q: %w", text, err)
+		}
+		balancers = append(balancers, n)
+	}
 	figures := ingress.NewMetrics()
 	s.metrics.Part("center").MustRegister(figures)
 	named := delivery.NamedOf(s.delivery)
 	return &entry{ingress.New(ingress.Config{
 		API: api, Address: host, Connect: s.services.Answer, Moves: delivery.MovesOf(s.delivery),
-		Reaches: func(k store.Key, uid string) bool { _, reaches := named(k, uid); return reaches },
-		Event:   func(e placement.Event) { s.summary.Event(e) },
-		Metrics: figures, Log: s.cfg.Log.With("part", "ingress"),
+		Reaches:   func(k store.Key, uid string) bool { _, reaches := named(k, uid); return reaches },
+		Event:     func(e placement.Event) { s.summary.Event(e) },
+		Balancers: balancers, Metrics: figures, Log: s.cfg.Log.With("part", "ingress"),
 	}), l}, nil
 }
 

@@ -22,6 +22,7 @@ var shown = []string{
 	"spaces-namespace", "spaces-domain", "authentication-config", "encryption-key-file", "encryption-provider-config",
 	"audit-log-path", "audit-policy-file", "audit-log-maxsize", "audit-log-maxbackup", "audit-log-maxage",
 	"webhook-allow-cidr", "webhook-deny-cidr", "gateway-address", admin.DatastoreSecretFlag, admin.ReplicaAddressFlag,
+	"ingress-listen", "ingress-advertise", "ingress-balancer",
 }
 
 // shownGroup begins the names of further flags that are shown.

@@ -22,10 +22,12 @@ func connOf(ctx context.Context) *caller {
 // caller is a connection of somebody from outside.
 type caller struct {
 	net.Conn
-	ports  *ports
-	source netip.Prefix
-	ahead  []byte // of what was read
-	once   sync.Once
+	ports    *ports
+	from     net.Addr // who calls
+	balanced bool     // by a load balancer
+	source   netip.Prefix
+	ahead    []byte // of what was read
+	once     sync.Once
 
 	mu     sync.Mutex
 	space  string // the first one that it was for
@@ -43,6 +45,12 @@ func (c *caller) Read(b []byte) (int, error) {
 	}
 	return c.Conn.Read(b)
 }
+
+// unread has what was read be read again.
+func (c *caller) unread(b []byte) { c.ahead = append(b, c.ahead...) }
+
+// RemoteAddr implements net.Conn. It is the caller's address, also behind a load balancer.
+func (c *caller) RemoteAddr() net.Addr { return c.from }
 
 // CloseWrite implements exchange.CloseWriter.
 func (c *caller) CloseWrite() error { return closeWrite(c.Conn) }
@@ -119,8 +127,10 @@ func (c *caller) Close() error {
 		p := c.ports
 		p.mu.Lock()
 		delete(p.open, c)
-		if p.sources[c.source]--; p.sources[c.source] == 0 {
-			delete(p.sources, c.source)
+		if c.source.IsValid() {
+			if p.sources[c.source]--; p.sources[c.source] == 0 {
+				delete(p.sources, c.source)
+			}
 		}
 		p.mu.Unlock()
 		p.cfg.Metrics.open.Dec()

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"net/netip"
 	"reflect"
 	"slices"
 	"strings"
@@ -41,6 +42,9 @@ type Config struct {
 	// Moves reports whether what answers for a Service is on its way to another target.
 	Moves func(k store.Key) bool
 	Event func(placement.Event)
+	// Balancers are the networks of load balancers that say who calls, by the PROXY protocol. They have to: a connection
+	// from there that does not is closed.
+	Balancers []netip.Prefix
 	// Metrics count what is served.
 	Metrics *Metrics
 	Log     *slog.Logger

@@ -32,7 +32,8 @@ func NewMetrics() *Metrics {
 			Help: "Connections of callers from outside that are open at --ingress-listen."}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "skerry_ingress_refused_total",
 			Help: "Connections and requests from outside that were refused for a limit: of all (total), of one address " +
-				"(source), or of one space (space)."}, []string{"limit"}),
+				"(source), or of one space (space); or because a load balancer did not say who calls (balancer)."},
+			[]string{"limit"}),
 		time: prometheus.NewHistogram(prometheus.HistogramOpts{Name: "skerry_ingress_request_duration_seconds",
 			Help:    "How long requests from outside took, from their head to the end of their answer; upgraded ones not.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}}),

@@ -128,18 +128,17 @@ func (p *ports) accept(ctx context.Context, l net.Listener) error {
 
 // take lets a connection in, where there is room.
 func (p *ports) take(ctx context.Context, c net.Conn) {
-	source := tunnel.SourceOf(c.RemoteAddr())
-	is := &caller{Conn: c, ports: p, source: source}
+	is := &caller{Conn: c, ports: p, from: c.RemoteAddr()}
+	is.balanced = p.cfg.balances(is.from)
 	p.mu.Lock()
 	limit := ""
 	switch {
 	case len(p.open) >= mostConnections:
 		limit = "total"
-	case p.sources[source] >= mostConnectionsOfSource:
+	case !is.balanced && !p.countLocked(is): // a balancer says first who calls
 		limit = "source"
 	default:
 		p.open[is] = struct{}{}
-		p.sources[source]++
 		p.conns.Add(1)
 	}
 	p.mu.Unlock()
@@ -150,6 +149,17 @@ func (p *ports) take(ctx context.Context, c net.Conn) {
 	}
 	p.cfg.Metrics.open.Inc()
 	go p.begin(ctx, is)
+}
+
+// countLocked counts a connection for its source. It reports false where that has too many.
+func (p *ports) countLocked(c *caller) bool {
+	source := tunnel.SourceOf(c.from)
+	if p.sources[source] >= mostConnectionsOfSource {
+		return false
+	}
+	c.source = source
+	p.sources[source]++
+	return true
 }
 
 // end closes all connections.
@@ -168,12 +178,16 @@ func (p *ports) end() {
 // begin finds out what a connection is for, and hands it on.
 func (p *ports) begin(ctx context.Context, c *caller) {
 	_ = c.SetReadDeadline(time.Now().Add(firstTime)) // a connection that has ended tells so when it is read
-	first := make([]byte, 1)
-	if _, err := io.ReadFull(c.Conn, first); err != nil {
+	if c.balanced && !p.introduced(c) {
 		c.Close()
 		return
 	}
-	if c.ahead = first; first[0] != recordHandshake {
+	first := make([]byte, 1)
+	if _, err := io.ReadFull(c, first); err != nil {
+		c.Close()
+		return
+	}
+	if c.unread(first); first[0] != recordHandshake {
 		p.hand(c, c)
 		return
 	}
@@ -182,7 +196,7 @@ func (p *ports) begin(ctx context.Context, c *caller) {
 		c.Close()
 		return
 	}
-	c.ahead = hello
+	c.unread(hello)
 	h := p.table.Load().find(hostOf(name))
 	if h != nil && !c.claim(h.space) {
 		p.cfg.Metrics.refused.WithLabelValues("space").Inc()

@@ -18,6 +18,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -49,10 +50,10 @@ type center struct {
 	calls   []*exchange.Request
 }
 
-func start(t *testing.T) *center {
+func start(t *testing.T, balancers ...netip.Prefix) *center {
 	t.Helper()
 	c := &center{t: t, objects: map[store.Key]map[string]any{}, apps: map[string]string{}}
-	c.Controller = New(Config{API: c, Address: "192.0.2.1", Connect: c.connect, Metrics: NewMetrics(),
+	c.Controller = New(Config{API: c, Address: "192.0.2.1", Connect: c.connect, Metrics: NewMetrics(), Balancers: balancers,
 		Reaches: func(store.Key, string) bool { return true },
 		Moves:   func(store.Key) bool { c.mu.Lock(); defer c.mu.Unlock(); return c.moving },
 		Event: func(e placement.Event) {

@@ -1,0 +1,62 @@
+package ingress
+
+import (
+	"bufio"
+	"net"
+	"net/netip"
+
+	proxyproto "github.com/pires/go-proxyproto"
+)
+
+// mostIntroduction bounds what is read ahead while a load balancer says who calls: more than it says, with what most
+// balancers add.
+const mostIntroduction = 4 << 10
+
+// balances reports whether an address is that of a load balancer.
+func (c *Config) balances(a net.Addr) bool {
+	of, is := a.(*net.TCPAddr)
+	if !is {
+		return false
+	}
+	at := of.AddrPort().Addr().Unmap().WithZone("")
+	for _, n := range c.Balancers {
+		if n.Contains(at) {
+			return true
+		}
+	}
+	return false
+}
+
+// introduced reads who calls by a load balancer, and counts the connection for them. It reports false where the balancer
+// does not say so, or they have too many.
+func (p *ports) introduced(c *caller) bool {
+	r := bufio.NewReaderSize(c.Conn, mostIntroduction)
+	head, err := proxyproto.Read(r)
+	if err != nil {
+		p.cfg.Metrics.refused.WithLabelValues("balancer").Inc()
+		p.cfg.Log.Debug("a load balancer does not say who calls", "from", c.from, "err", err)
+		return false
+	}
+	if from, is := head.SourceAddr.(*net.TCPAddr); is && head.Command.IsProxy() { // else it calls itself, such as for its checks
+		c.from = from
+	}
+	ahead, _ := r.Peek(r.Buffered())
+	c.unread(append([]byte(nil), ahead...))
+	p.mu.Lock()
+	_, open := p.open[c]
+	counted := open && p.countLocked(c)
+	p.mu.Unlock()
+	if open && !counted {
+		p.cfg.Metrics.refused.WithLabelValues("source").Inc()
+	}
+	return counted
+}
+
+// ReadBalancer reads a network of load balancers, or the address of one.
+func ReadBalancer(text string) (netip.Prefix, error) {
+	if at, err := netip.ParseAddr(text); err == nil {
+		return netip.PrefixFrom(at.Unmap().WithZone(""), at.Unmap().BitLen()), nil
+	}
+	n, err := netip.ParsePrefix(text)
+	return n.Masked(), err
+}
