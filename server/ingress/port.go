@@ -157,8 +157,10 @@ func (p *ports) countLocked(c *caller) bool {
 	if p.sources[source] >= mostConnectionsOfSource {
 		return false
 	}
-	c.source = source
-	p.sources[source]++
+	if source.IsValid() {
+		c.source = source
+		p.sources[source]++
+	}
 	return true
 }
 

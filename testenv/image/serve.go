@@ -15,7 +15,8 @@ import (
 )
 
 // serve answers GET with who and where it is, one "key: value" a line, and the
-// content of a file; PUT replaces that file. POD_NAME, POD_NAMESPACE, NODE_NAME
+// content of a file; PUT replaces that file. It speaks HTTP/1.1, and HTTP/2 without
+// TLS; the header Protocol says which. POD_NAME, POD_NAMESPACE, NODE_NAME
 // and VERSION come from the environment, where the pod's manifest puts them.
 func serve(args []string) error {
 	flags := flag.NewFlagSet("serve", flag.ContinueOnError)
@@ -26,7 +27,10 @@ func serve(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 	defer stop()
-	server := &http.Server{Addr: *listen, Handler: handler(*file), ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Addr: *listen, Handler: handler(*file), ReadHeaderTimeout: 5 * time.Second,
+		Protocols: new(http.Protocols)}
+	server.Protocols.SetHTTP1(true)
+	server.Protocols.SetUnencryptedHTTP2(true)
 	go func() {
 		<-ctx.Done()
 		grace, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -46,6 +50,7 @@ func handler(file string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /", func(w http.ResponseWriter, r *http.Request) {
 		log.Printf("%s %s from %s", r.Method, r.URL.Path, r.RemoteAddr)
+		w.Header().Set("Protocol", r.Proto)
 		fmt.Fprintf(w, "pod: %s\nnamespace: %s\nnode: %s\nversion: %s\n",
 			pod, env("POD_NAMESPACE", "unknown"), env("NODE_NAME", "unknown"), env("VERSION", "unknown"))
 		if file == "" {
