@@ -215,6 +215,13 @@ func podsOf(
 					"have the relay place it on one of its targets", k.Name, running, target, c.Name)
 			}
 			if both[side.Reads()] == "" {
+				refused, err := refusalOf(ctx, client, c)
+				if err != nil {
+					return nil, "", err
+				}
+				if refused != "" {
+					reason = refused
+				}
 				return nil, fmt.Sprintf("waits for Deployment %s at %s: %s", k.Name, target, reason), nil
 			}
 		}
@@ -236,6 +243,21 @@ func whyNoPod(ctx context.Context, client kubernetes.Interface, k store.Key) (st
 		}
 	}
 	return "it has no Pod yet", nil
+}
+
+// refusalOf says why a target does not take a claim, such as for its quota: a mover waits for that, and its Pod says only
+// that it is not scheduled. It is empty where none says so.
+func refusalOf(ctx context.Context, client kubernetes.Interface, c volumes.Claim) (string, error) {
+	claim, err := client.CoreV1().PersistentVolumeClaims(c.Namespace).Get(ctx, c.Name, metav1.GetOptions{})
+	if err != nil && !apierrors.IsNotFound(err) {
+		return "", fmt.Errorf("read PersistentVolumeClaim %s: %w", c.Name, err)
+	}
+	for _, is := range claim.Status.Conditions {
+		if is.Type == v1alpha1.ConditionObjectSynced && is.Status == corev1.ConditionFalse {
+			return fmt.Sprintf("PersistentVolumeClaim %s: %s", c.Name, is.Message), nil
+		}
+	}
+	return "", nil
 }
 
 // over reports whether a Pod has ended.

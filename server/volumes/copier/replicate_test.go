@@ -10,6 +10,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -82,6 +84,25 @@ func (r *replicated) ended(s *volumes.Standby) {
 	}
 }
 
+// refuses has the claim say why its target does not take it, or that it does.
+func (r *replicated) refuses(why string) {
+	c := r.is.Claims[0]
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Namespace: c.Namespace, Name: c.Name},
+		Status: corev1.PersistentVolumeClaimStatus{Conditions: []corev1.PersistentVolumeClaimCondition{
+			{Type: v1alpha1.ConditionObjectSynced, Status: corev1.ConditionFalse, Message: why}}}}
+	if why == "" {
+		claim.Status.Conditions[0].Status = corev1.ConditionTrue
+	}
+	claims := r.CoreV1().PersistentVolumeClaims(c.Namespace)
+	_, err := claims.Update(context.Background(), claim, metav1.UpdateOptions{})
+	if apierrors.IsNotFound(err) {
+		_, err = claims.Create(context.Background(), claim, metav1.CreateOptions{})
+	}
+	if err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 // received are the commands of receivers and settlers since it was asked last.
 func (r *replicated) received() (out []string) {
 	r.copying.mu.Lock()
@@ -140,6 +161,11 @@ func TestMoversThatDoNotRun(t *testing.T) {
 		if !strings.Contains(s.Problem, "no round in 1m0s: waits for Deployment copy-data") || s.Last == nil {
 			t.Errorf("%+v", s)
 		}
+		r.refuses("at b: exceeded quota")
+		if s, _ := r.stands(17 * time.Minute); !strings.HasSuffix(s.Problem, ": PersistentVolumeClaim data: at b: exceeded quota") {
+			t.Errorf("%+v", s)
+		}
+		r.refuses("")
 		r.copying.mu.Lock()
 		r.podless = false
 		r.copying.mu.Unlock()
