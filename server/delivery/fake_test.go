@@ -111,12 +111,7 @@ func (c *center) run() {
 	if c.ready != nil {
 		c.ready()
 	}
-	d := c.d
-	c.t.Cleanup(func() {
-		if d.pace.held > 0 {
-			c.t.Errorf("records were held %d times: they change without end", d.pace.held)
-		}
-	})
+	c.ends(c.d)
 	c.stop = spaceapitest.Run(c.t, c.d.Run)
 }
 

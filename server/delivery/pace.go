@@ -9,8 +9,8 @@ import (
 	"skerry.dev/skerry/server/scheduler"
 )
 
-// mostSteps is how many steps of one record are stored within a minute. A move takes about ten. Records that change each
-// other without end are a defect, and must not fill the store and every site's feed.
+// mostSteps is how many steps of one record are stored within a minute. A move takes about ten. Records that
+// change each other without end are a defect, and must not fill the store and every site's feed.
 const mostSteps = 300
 
 // pace counts the steps of each record.
@@ -43,7 +43,7 @@ func (p *pace) take(space string, r scheduler.Record) error {
 	if n := p.steps[of]; n <= mostSteps {
 		return nil
 	} else if n == mostSteps+1 {
-		p.log.Error("the place of something changes without end, and is held for up to a minute: this is a defect of this program",
+		p.log.Error("a place changes without end, and is held for up to a minute: this is a defect of this program",
 			"space", space, "of", of, "steps", mostSteps)
 	}
 	p.held++

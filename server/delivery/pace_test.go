@@ -40,3 +40,12 @@ func TestPace(t *testing.T) {
 		}
 	})
 }
+
+// ends fails the test where records have changed without end.
+func (c *center) ends(d *Delivery) {
+	c.t.Cleanup(func() {
+		if d.pace.held > 0 {
+			c.t.Errorf("records were held %d times: they change without end", d.pace.held)
+		}
+	})
+}

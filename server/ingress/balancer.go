@@ -27,8 +27,8 @@ func (c *Config) balances(a net.Addr) bool {
 	return false
 }
 
-// introduced reads who calls by a load balancer, and counts the connection for them. It reports false where the balancer
-// does not say so, or they have too many.
+// introduced reads who calls by a load balancer, and counts the connection for them. It reports false where the
+// balancer does not say so, or they have too many.
 func (p *ports) introduced(c *caller) bool {
 	r := bufio.NewReaderSize(c.Conn, mostIntroduction)
 	head, err := proxyproto.Read(r)
@@ -37,8 +37,8 @@ func (p *ports) introduced(c *caller) bool {
 		p.cfg.Log.Debug("a load balancer does not say who calls", "from", c.from, "err", err)
 		return false
 	}
-	if from, is := head.SourceAddr.(*net.TCPAddr); is && head.Command.IsProxy() { // else it calls itself, such as for its checks
-		c.from = from
+	if from, is := head.SourceAddr.(*net.TCPAddr); is && head.Command.IsProxy() {
+		c.from = from // else it calls itself, such as for its checks
 	}
 	ahead, _ := r.Peek(r.Buffered())
 	c.unread(append([]byte(nil), ahead...))

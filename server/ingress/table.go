@@ -233,9 +233,9 @@ func (b *builder) route(in *Ingress, to Backend) *route {
 	port := s.Ports[i]
 	http2, spoken := speaks(port.Speaks)
 	if !spoken && !in.Passthrough {
-		b.tell(in, "port %s of Service %s says appProtocol %.40q, and is asked by HTTP/1.1 without TLS; %s is for gRPC, and "+
-			"annotation %s: %s for TLS that ends at the Pods", to.port(), to.Service, port.Speaks, appHTTP2, v1alpha1.AnnotationTLS,
-			v1alpha1.TLSPassthrough)
+		b.tell(in, "port %s of Service %s says appProtocol %.40q, and is asked by HTTP/1.1 without TLS; %s is for gRPC, "+
+			"and annotation %s: %s for TLS that ends at the Pods", to.port(), to.Service, port.Speaks, appHTTP2,
+			v1alpha1.AnnotationTLS, v1alpha1.TLSPassthrough)
 	}
 	r.to = To{Service: k, UID: s.UID, Port: uint16(port.Number), HTTP2: http2}
 	return r

@@ -245,8 +245,8 @@ func whyNoPod(ctx context.Context, client kubernetes.Interface, k store.Key) (st
 	return "it has no Pod yet", nil
 }
 
-// refusalOf says why a target does not take a claim, such as for its quota: a mover waits for that, and its Pod says only
-// that it is not scheduled. It is empty where none says so.
+// refusalOf says why a target does not take a claim, such as for its quota: a mover waits for that, and its Pod says
+// only that it is not scheduled. It is empty where none says so.
 func refusalOf(ctx context.Context, client kubernetes.Interface, c volumes.Claim) (string, error) {
 	claim, err := client.CoreV1().PersistentVolumeClaims(c.Namespace).Get(ctx, c.Name, metav1.GetOptions{})
 	if err != nil && !apierrors.IsNotFound(err) {
