@@ -307,9 +307,10 @@ func (d *Delivery) ask(l *look) {
 	}
 	for i := range l.facts.Targets {
 		t := &l.facts.Targets[i]
-		t.Pinned = l.pinned(t.ID) || l.waitsFor(t.ID) || len(l.runningOn(t.ID)) > 0
+		begun := l.waitsFor(t.ID)
+		t.Pinned = l.pinned(t.ID) || begun || len(l.runningOn(t.ID)) > 0
+		l.facts.Begun = l.facts.Begun || begun
 	}
-	l.facts.Begun = slices.ContainsFunc(l.record.Places, func(p binding.Place) bool { return l.waitsFor(p.Target) })
 	d.moves.ask(l)
 	if l.facts.Wish == binding.Nowhere {
 		for _, p := range l.record.Places {

@@ -4,12 +4,12 @@ import (
 	"bufio"
 	"net"
 	"net/netip"
+	"slices"
 
 	proxyproto "github.com/pires/go-proxyproto"
 )
 
-// mostIntroduction bounds what is read ahead while a load balancer says who calls: more than it says, with what most
-// balancers add.
+// mostIntroduction bounds what is read while a load balancer says who calls, with what it adds to that.
 const mostIntroduction = 4 << 10
 
 // balances reports whether an address is that of a load balancer.
@@ -19,12 +19,7 @@ func (c *Config) balances(a net.Addr) bool {
 		return false
 	}
 	at := of.AddrPort().Addr().Unmap().WithZone("")
-	for _, n := range c.Balancers {
-		if n.Contains(at) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(c.Balancers, func(n netip.Prefix) bool { return n.Contains(at) })
 }
 
 // introduced reads who calls by a load balancer, and counts the connection for them. It reports false where the
@@ -41,7 +36,7 @@ func (p *ports) introduced(c *caller) bool {
 		c.from = from // else it calls itself, such as for its checks
 	}
 	ahead, _ := r.Peek(r.Buffered())
-	c.unread(append([]byte(nil), ahead...))
+	c.unread(slices.Clone(ahead))
 	p.mu.Lock()
 	_, open := p.open[c]
 	counted := open && p.countLocked(c)
