@@ -25,7 +25,8 @@
 //
 // One goroutine makes decisions, one at a time (decide.go, passes.go). It looks at the catalog by
 // value, asks the targets' reports without a lock, writes one record by compare and swap, and waits
-// until the catalog has that. Before its first decision a leader takes the term (term.go).
+// until the catalog has that. A record takes a bounded number of steps a minute (pace.go). Before its
+// first decision a leader takes the term (term.go).
 //
 // # Life of a move from A to B
 //

@@ -8,10 +8,12 @@
 //	    and Secrets that these name, and makes a Table of them. Where two claim the same, the older Ingress has it.
 //	 2. Whoever is not served hears of it: a Warning when it is written, an Event later. Whoever is served has the
 //	    center's address in its status.
-//	 3. A port takes connections, plain ones and TLS. SNI chooses the certificate.
+//	 3. A port takes connections, plain ones and TLS. SNI chooses the certificate. A load balancer says first who calls
+//	    (balancer.go).
 //	 4. A request goes where the Table says: to a backend, a port of a Service. Its connections are those of a call from
 //	    another site (server/services): to the nearest site with ready Pods, whatever site that is now. While what
-//	    answers moves, each request has a connection of its own, and waits for one.
+//	    answers moves, each request has a connection of its own, and waits for one. A port that says so is asked by
+//	    HTTP/2, such as for gRPC.
 //	 5. To NetworkPolicies the caller is an address from outside, and each connection of a caller is one to them. So a
 //	    connection to a backend serves one connection of a caller, and ends with it.
 //
