@@ -43,13 +43,14 @@ func feedOf(revision int64, names ...string) *store.Feed {
 	return f
 }
 
-// both runs a session until it ends by itself, or for a minute.
+// both runs a session until it ends by itself, or for a minute. The child ends it then: if both ended it in one moment,
+// either could be the first, and the other would see the connection closed.
 func both(conn pipe.Options, c tunnel.ChildConfig, p tunnel.ParentConfig) (child, parent error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	childEnd, parentEnd := pipe.New(conn)
 	done := make(chan error, 1)
-	go func() { done <- tunnel.ServeParent(ctx, parentEnd, p) }()
+	go func() { done <- tunnel.ServeParent(context.WithoutCancel(ctx), parentEnd, p) }()
 	child = tunnel.ServeChild(ctx, childEnd, c)
 	return child, <-done
 }

@@ -2,6 +2,7 @@ package services
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"strings"
@@ -62,7 +63,7 @@ func TestATraceTakesTheWayOfACaller(t *testing.T) {
 	})
 	found, err := s.trace(t, exchange.OptionPort, "also")
 	if err != nil || found.Reason != exchange.Answered || found.Port != 81 || reasons(found) != ".:Gateway" ||
-		!strings.Contains(found.Hops[0].Message, "127.0.0.1:17001 of EndpointSlice skerry-web") {
+		!strings.Contains(found.Hops[0].Message, fmt.Sprintf("127.0.0.1:%d of EndpointSlice skerry-web", s.portsOf()["also"])) {
 		t.Errorf("elsewhere: %+v, %v", found, err)
 	}
 	s.up.mu.Lock()
