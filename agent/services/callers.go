@@ -169,19 +169,13 @@ func letsIn(s *Services, of callee, at netip.Addr) (from string, is bool) {
 // meet finds out whether a caller that is not known is a Pod of a space that may call the Service, or of the site where
 // the Service lets those in, and what other sites are told of it, or says why it is refused.
 func (s *Services) meet(ctx context.Context, of callee, at netip.Addr) (from, refused string) {
-	done, refused := s.looks.begin(of.key.Space, at)
-	is := nobodys
-	if refused == "" {
-		var err error
-		is, from, err = s.whose(ctx, of, at)
-		if done(is); err != nil {
-			s.Log.Debug("cannot find out who calls a Service", "caller", at, "err", err)
-			return "", refusedUnknown
-		}
-	} else if refused != refusedNobody {
-		return "", refused
-	}
+	is, from, refused, err := s.looks.ask(ctx, of.key, at, func() (who, string, error) { return s.whose(ctx, of, at) })
 	switch {
+	case err != nil:
+		s.Log.Debug("cannot find out who calls a Service", "caller", at, "err", err)
+		return "", refusedUnknown
+	case refused != "":
+		return "", refused
 	case is == ours, is == members, is == sites && outsidersAt(s, of) != none:
 		return from, ""
 	case is == nobodys:

@@ -1,12 +1,14 @@
 package services
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -113,17 +115,18 @@ func TestStrangersHoldUpNobody(t *testing.T) {
 	})
 	strangers := make([]*net.TCPConn, mostLooksOfSpace)
 	for i := range strangers {
-		strangers[i] = s.dialFrom(t, "127.0.0.2", "http")
+		strangers[i] = s.dialFrom(t, fmt.Sprintf("127.0.0.%d", i+2), "http")
 	}
+	shares := s.dialFrom(t, "127.0.0.2", "http")
 	eventually(t, "the cluster is asked about each", func() bool { return int(asked.Load()) == len(strangers) })
-	if conn := s.dialFrom(t, "127.0.0.2", "http"); !isReset(conn) || s.refusedFor(refusedLimit) == 0 {
+	if conn := s.dialFrom(t, "127.0.1.2", "http"); !isReset(conn) || s.refusedFor(refusedLimit) == 0 {
 		t.Error("the cluster is asked about any number of callers")
 	}
 	if _, err := io.ReadFull(s.dial(t, "http"), make([]byte, 4)); err != nil {
 		t.Errorf("a Pod of the space is held up: %v", err)
 	}
 	close(answer)
-	for _, conn := range strangers {
+	for _, conn := range append(strangers, shares) {
 		if !isReset(conn) {
 			t.Error("a stranger is served")
 		}
@@ -137,44 +140,95 @@ func TestStrangersHoldUpNobody(t *testing.T) {
 func TestStrangersAreRemembered(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLooks()
-		at := netip.MustParseAddr("10.0.0.1")
-		begin := func(space string) (func(who), string) { return l.begin(space, at) }
-		for _, is := range []who{ours, unasked, theirs} {
-			done, refused := begin("shop")
-			if refused != "" {
-				t.Fatal(refused)
+		asked := 0
+		ask := func(space string, is who) who {
+			got, _, refused, err := l.ask(t.Context(), store.Key{Space: space}, netip.MustParseAddr("10.0.0.1"),
+				func() (who, string, error) { asked++; return is, "", nil })
+			if refused != "" || err != nil {
+				t.Fatal(refused, err)
 			}
-			done(is)
+			return got
 		}
-		if _, refused := begin("shop"); refused != refusedCaller {
-			t.Errorf("asked about again at once: %q", refused)
-		}
-		if done, refused := begin("team"); refused != "" {
-			t.Errorf("no stranger to another space, and %q", refused)
-		} else {
-			done(nobodys)
-		}
-		if _, refused := begin("team"); refused != refusedNobody {
-			t.Errorf("an address that no Pod had: %q", refused)
+		for _, step := range []struct {
+			space    string
+			is, want who
+			asked    int
+		}{{"shop", ours, ours, 1}, {"shop", members, members, 2}, {"shop", theirs, theirs, 3}, {"shop", ours, theirs, 3},
+			{"team", nobodys, nobodys, 4}, {"team", ours, nobodys, 4}} {
+			if got := ask(step.space, step.is); got != step.want || asked != step.asked {
+				t.Errorf("%+v: it is %v, asked %d times", step, got, asked)
+			}
 		}
 		time.Sleep(strangerTime)
-		if _, refused := begin("shop"); refused != "" {
-			t.Errorf("not asked about again: %q", refused)
+		if got := ask("shop", ours); got != ours {
+			t.Errorf("not asked about again: %v", got)
+		}
+	})
+}
+
+// All connections of one caller wait for one look. Where that fails, another one is made.
+func TestConnectionsShareALook(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l, asked := newLooks(), atomic.Int32{}
+		answer := make(chan error)
+		var all sync.WaitGroup
+		refused := atomic.Int32{}
+		ask := func() {
+			all.Go(func() {
+				is, from, why, _ := l.ask(t.Context(), store.Key{Space: "shop"}, netip.MustParseAddr("10.0.0.1"),
+					func() (who, string, error) { asked.Add(1); err := <-answer; return ours, "front", err })
+				if why != "" {
+					refused.Add(1)
+				} else if is != ours || from != "front" {
+					t.Errorf("it is %v, from %q", is, from)
+				}
+			})
+		}
+		for range 1 + mostSharingOfSpace {
+			ask()
+			synctest.Wait()
+		}
+		ask()
+		synctest.Wait()
+		if asked.Load() != 1 || refused.Load() != 1 {
+			t.Errorf("asked %d times, and %d are refused", asked.Load(), refused.Load())
+		}
+		answer <- context.DeadlineExceeded // whose answer says so, and who it is
+		synctest.Wait()
+		if asked.Load() != 2 {
+			t.Errorf("asked %d times after a failure", asked.Load())
+		}
+		answer <- nil
+		all.Wait()
+		if open, _ := l.open.Taken(); open != 0 || len(l.asked) != 0 {
+			t.Errorf("%d places are taken, %d looks are left", open, len(l.asked))
+		}
+		if sharing, _ := l.sharing.Taken(); sharing != 0 || refused.Load() != 1 {
+			t.Errorf("%d share, %d were refused", sharing, refused.Load())
 		}
 	})
 }
 
 // A site asks about no more callers at a time than it may, whatever spaces they call.
 func TestLooksAreLimited(t *testing.T) {
-	l := newLooks()
-	for i := range mostLooks {
-		if _, refused := l.begin(fmt.Sprint(i), netip.IPv4Unspecified()); refused != "" {
-			t.Fatal(refused)
+	synctest.Test(t, func(t *testing.T) {
+		l, answer := newLooks(), make(chan bool)
+		var all sync.WaitGroup
+		ask := func(space string) (refused string) {
+			_, _, refused, _ = l.ask(t.Context(), store.Key{Space: space}, netip.IPv4Unspecified(),
+				func() (who, string, error) { <-answer; return ours, "", nil })
+			return refused
 		}
-	}
-	if _, refused := l.begin("one more", netip.IPv4Unspecified()); refused != refusedLimit {
-		t.Errorf("more than it may: %q", refused)
-	}
+		for i := range mostLooks {
+			all.Go(func() { ask(fmt.Sprint(i)) })
+		}
+		synctest.Wait()
+		if refused := ask("one more"); refused != refusedLimit {
+			t.Errorf("more than it may: %q", refused)
+		}
+		close(answer)
+		all.Wait()
+	})
 }
 
 // A Pod that calls before its kubelet has told its address is waited for, and not reset. So is each of its calls.
@@ -185,17 +239,14 @@ func TestNewcomersAreAwaited(t *testing.T) {
 	s.forgets(t)
 	s.newcomers.patience = time.Minute
 	first := s.dial(t, "http")
-	eventually(t, "nobody has its address", func() bool {
-		_, refused := s.looks.begin("shop", netip.MustParseAddr(loopback))
-		return refused == refusedNobody
-	})
-	second := s.dial(t, "http")
-	eventually(t, "both are waited for", func() bool {
-		waiting, _ := s.newcomers.open.Taken()
-		return waiting == 2
-	})
+	eventually(t, "it is waited for", func() bool { waiting, _ := s.newcomers.open.Taken(); return waiting == 1 })
+	all := []net.Conn{first}
+	for range 50 { // such as those of a pool
+		all = append(all, s.dial(t, "http"))
+	}
+	eventually(t, "all are waited for", func() bool { waiting, _ := s.newcomers.open.Taken(); return waiting == len(all) })
 	s.api.Put("v1", "Pod", "front", "caller", running("Running"))
-	for _, conn := range []net.Conn{first, second} {
+	for _, conn := range all {
 		if _, err := io.ReadFull(conn, make([]byte, 4)); err != nil {
 			t.Errorf("a new Pod is not served: %v", err)
 		}

@@ -9,10 +9,10 @@ import (
 )
 
 const (
-	// mostNewcomers is how many callers are waited for at a time of whom the cluster knows nothing,
-	// mostNewcomersOfSpace how many who call one space's Services.
-	mostNewcomers        = 64
-	mostNewcomersOfSpace = 32
+	// mostNewcomers is how many connections wait at a time of whose callers the cluster knows nothing,
+	// mostNewcomersOfSpace how many to one space's Services. A new Pod may begin with many at once.
+	mostNewcomers        = 1024
+	mostNewcomersOfSpace = 256
 	// newcomerTime is for how long they are: a kubelet tells the address of a Pod within a second of its start.
 	newcomerTime = 2 * time.Second
 )
