@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/netip"
 	"net/url"
 	"slices"
 	"syscall"
@@ -14,6 +13,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/apiserver/outbound"
 	"skerry.dev/skerry/server/delivery"
 	"skerry.dev/skerry/server/ingress"
 	"skerry.dev/skerry/server/placement"
@@ -65,10 +65,8 @@ func IngressFlags(usage func(format string, args ...any) error) []cli.Flag {
 			Usage: "address or network of load balancers before --" + IngressListenFlag + ", such as 10.0.0.0/28, which say " +
 				"who calls by the PROXY protocol, version 1 or 2, and are closed where they do not; may be given several times",
 			Action: func(_ *cli.Context, all []string) error {
-				for _, text := range all {
-					if _, err := ingress.ReadBalancer(text); err != nil {
-						return usage("--%s %q: write an address or a network, such as 10.0.0.0/28", IngressBalancerFlag, text)
-					}
+				if _, err := outbound.Parse(all); err != nil {
+					return usage("--%s: %s", IngressBalancerFlag, err)
 				}
 				return nil
 			}},
@@ -108,13 +106,9 @@ func newEntry(s *Server, api ingress.API) (*entry, error) {
 		}
 		host = u.Hostname()
 	}
-	var balancers []netip.Prefix
-	for _, text := range s.cfg.Ingress.Balancers {
-		n, err := ingress.ReadBalancer(text)
-		if err != nil {
-			return nil, fmt.Errorf("load balancer %q: %w", text, err)
-		}
-		balancers = append(balancers, n)
+	balancers, err := outbound.Parse(s.cfg.Ingress.Balancers)
+	if err != nil {
+		return nil, fmt.Errorf("load balancers: %w", err)
 	}
 	figures := ingress.NewMetrics()
 	s.metrics.Part("center").MustRegister(figures)

@@ -153,6 +153,7 @@ type Server struct {
 	entry      *entry // nil where there is none
 	reports    *reports.Store
 	outages    *catalog.Outages
+	leases     *catalog.Leases
 	backups    *backup.Regular // nil where none are scheduled
 	pacing     gcPacing
 	volumes    *copier.Copier // nil without Config.MoverImage
@@ -176,7 +177,7 @@ type Server struct {
 // configuration is refused here.
 func New(cfg Config) (_ *Server, err error) {
 	s := &Server{cfg: cfg, metrics: metrics.New(cfg.build()), ready: make(chan struct{}), starting: newStarting(cfg.Log),
-		trace: tracing.New(cfg.Tracer), outages: catalog.NewOutages()}
+		trace: tracing.New(cfg.Tracer), outages: catalog.NewOutages(), leases: catalog.NewLeases()}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())
@@ -267,7 +268,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 			Moved:    func(target string) { s.sessions.Recount(target) },
 			Upsync:   func(rule store.Key) { s.upsync.Moved(rule) },
 		},
-		Lease:     func(target string, stop time.Duration) placement.Lease { return s.sessions.Lease(target, stop) },
+		Leases:    s.leases,
 		Confirm:   func(target string, revision int64) { s.sessions.RequestBarrier(target, revision) },
 		Condition: func(k store.Key, c placement.Condition) { s.summary.SetCondition(k, c) },
 	})
@@ -298,7 +299,7 @@ func (s *Server) wire(certificate *pki.Serving, tcp net.Listener, udp net.Packet
 		Incarnation: s.store.Incarnation(), Version: s.cfg.Version,
 		Packet: udp, Stream: s.port.Agents(), Credentials: agentCredentials{certificate, s}, Authorities: s.authorities(),
 		ResetKey: s.keys.ResetKey(), ConnectedFile: filepath.Join(s.cfg.DataDir, "roll"),
-		Delivery: s.delivery, Inboxes: s.reports, Outages: s.outages, Summary: statusParts{s},
+		Delivery: s.delivery, Inboxes: s.reports, Outages: s.outages, Leases: s.leases, Summary: statusParts{s},
 		Center: sessionsCenter{s}, Rename: targetNames{s}, Metrics: s.metrics.Part("center"), Trace: s.trace,
 		Log: s.cfg.Log.With("part", "sessions"),
 	})

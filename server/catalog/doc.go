@@ -13,6 +13,6 @@
 //
 // A lock guards all of it. Who changes or reads it takes the lock, asks for all that belongs together, and lets
 // go of it before any I/O. What others are to be told of a change is queued by After, and told once the lock is
-// released. [Outages] are apart, with a lock of their own: sessions judges them each second, and what shows
-// reports asks for them.
+// released. [Outages] and [Leases] are apart, each with a lock of its own: sessions judges and grants them, and
+// who shows reports, or decides about a target that is away, asks for them.
 package catalog

@@ -168,7 +168,7 @@ func crowd(b *testing.B) (*Delivery, func(store.Key, map[string]any)) {
 			Object: o})
 	}
 	for i := range 1000 {
-		apply(coloredTarget(i, "red"))
+		apply(coloredTarget(i, i, "red"))
 	}
 	for i := range 200 {
 		apply(tierPlacement(i, 1))
@@ -181,10 +181,10 @@ func crowd(b *testing.B) (*Delivery, func(store.Key, map[string]any)) {
 	return d, apply
 }
 
-func coloredTarget(i int, color string) (store.Key, map[string]any) {
+func coloredTarget(i, region int, color string) (store.Key, map[string]any) {
 	name := fmt.Sprint("t-", i)
 	return rootKey("synctargets", name), obj("skerry.dev/v1alpha1", "SyncTarget", map[string]any{"name": name,
-		"uid": name, "labels": map[string]any{"region": fmt.Sprint(i % 50), "color": color}})
+		"uid": name, "labels": map[string]any{"region": fmt.Sprint(region % 50), "color": color}})
 }
 
 // tierPlacement selects the objects of one tier.
@@ -206,8 +206,33 @@ func BenchmarkLabelOfATarget(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		i++
-		apply(coloredTarget(7, colors[i%2]))
+		apply(coloredTarget(7, 7, colors[i%2]))
 	}
+}
+
+// BenchmarkRegionOfATarget measures a change of a label of one of 1,000 targets that 8 of 200 Placements ask for:
+// who is looked at again, and what their decisions read and choose.
+func BenchmarkRegionOfATarget(b *testing.B) {
+	d, apply := crowd(b)
+	looks := 0
+	decide := func() {
+		for d.catalog.Groups.Len() > 0 {
+			r, _ := d.catalog.Groups.Get()
+			d.look(r)
+			d.catalog.Groups.Done(r)
+			looks++
+		}
+	}
+	decide()
+	looks = 0
+	i := 0
+	b.ReportAllocs()
+	for b.Loop() {
+		i++
+		apply(coloredTarget(7, 7+i%2, "red"))
+		decide()
+	}
+	b.ReportMetric(float64(looks)/float64(i), "looks/op")
 }
 
 // BenchmarkPlacementWritten measures a new generation of one of 200 Placements, which changes nothing of

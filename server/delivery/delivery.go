@@ -43,9 +43,9 @@ type Config struct {
 	API API
 	// Records is where decisions are stored.
 	Records scheduler.Records
-	// Lease tells what may be counted on when a target is not heard. It must not wait. Nil counts on
-	// every target that is away being down.
-	Lease func(target string, stop time.Duration) placement.Lease
+	// Leases knows what may be counted on when a target is not heard. Nil counts on every target that is
+	// away being down.
+	Leases Leases
 	// Confirm asks a target to confirm its reports: Confirmed is to be called once it has durably
 	// stored what its feed had at a revision, and has told anew what it reports after that, be it
 	// much later. It must not block.
@@ -57,6 +57,13 @@ type Config struct {
 	Volumes Volumes
 	// Condition puts a condition on a placed object. It must not block.
 	Condition func(key store.Key, c placement.Condition)
+}
+
+// Leases knows the leases of targets.
+type Leases interface {
+	// Lease returns what may be counted on of a target that takes a time to stop what runs there. It is asked
+	// under the catalog's lock.
+	Lease(target string, stop time.Duration) placement.Lease
 }
 
 // Delivery makes decisions about what a catalog has, and writes them. Reset, Apply and Progress are called

@@ -91,13 +91,14 @@ func (c *center) newDelivery() *Delivery {
 			Condition: c.condition,
 			Webhook:   c.webhook.call,
 			Volumes:   &c.copies,
-			Lease:     c.leaseOf,
+			Leases:    c,
 			Confirm:   func(target string, revision int64) { c.confirm(target, revision) },
 		},
 	)
 }
 
-func (c *center) leaseOf(string, time.Duration) placement.Lease {
+// Lease implements Leases.
+func (c *center) Lease(string, time.Duration) placement.Lease {
 	if l := c.lease.Load(); l != nil {
 		return *l
 	}

@@ -41,10 +41,10 @@ func fencedOf(objects iter.Seq[*catalog.Object], all bool) (f fenced) {
 // so by whoever deleted it. The lock must be held.
 func (d *Delivery) absent(name string, f fenced) placement.Absence {
 	t := d.catalog.Targets[name]
-	if t == nil || d.cfg.Lease == nil {
+	if t == nil || d.cfg.Leases == nil {
 		return placement.Absence{Certain: true}
 	}
-	l := d.cfg.Lease(name, f.stop)
+	l := d.cfg.Leases.Lease(name, f.stop)
 	l.Beyond = f.beyond
 	return placement.Absent(t.Target, l, time.Now())
 }

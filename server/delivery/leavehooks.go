@@ -91,10 +91,10 @@ func (d *Delivery) unreachable(t *catalog.Target) string {
 
 // leaseEnds is when the lease of a target ends that is away, zero where it has none.
 func (d *Delivery) leaseEnds(target string) time.Time {
-	if d.cfg.Lease == nil {
+	if d.cfg.Leases == nil {
 		return time.Time{}
 	}
-	if l := d.cfg.Lease(target, 0); l.Held {
+	if l := d.cfg.Leases.Lease(target, 0); l.Held {
 		return l.Ends
 	}
 	return time.Time{}

@@ -46,12 +46,3 @@ func (p *ports) introduced(c *caller) bool {
 	}
 	return counted
 }
-
-// ReadBalancer reads a network of load balancers, or the address of one.
-func ReadBalancer(text string) (netip.Prefix, error) {
-	if at, err := netip.ParseAddr(text); err == nil {
-		return netip.PrefixFrom(at.Unmap().WithZone(""), at.Unmap().BitLen()), nil
-	}
-	n, err := netip.ParsePrefix(text)
-	return n.Masked(), err
-}

@@ -148,13 +148,3 @@ func TestTLSBehindALoadBalancer(t *testing.T) {
 		return code == http.StatusOK && strings.Contains(text, "X-Real-Ip=198.51.100.7")
 	})
 }
-
-func TestReadBalancer(t *testing.T) {
-	for text, want := range map[string]string{"10.0.0.1": "10.0.0.1/32", "10.0.0.9/28": "10.0.0.0/28", "::ffff:10.0.0.1": "10.0.0.1/32",
-		"fd00::1": "fd00::1/128", "fd00::1/64": "fd00::/64", "": "", "10.0.0.0/33": "", "web.example.com": ""} {
-		got, err := ReadBalancer(text)
-		if (err == nil) != (want != "") || err == nil && got.String() != want {
-			t.Errorf("%q is %s, %v", text, got, err)
-		}
-	}
-}

@@ -42,7 +42,9 @@ type Config struct {
 	Summary  Summary
 	// Outages is where it is recorded whose reports are old.
 	Outages *catalog.Outages
-	Center  Center
+	// Leases is where it is recorded which leases may be counted on.
+	Leases *catalog.Leases
+	Center Center
 	// Rename stores SyncTargets under other names; nil for none.
 	Rename Renamer
 	// Metrics is where what is counted is registered; nil counts for nobody.

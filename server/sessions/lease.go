@@ -3,24 +3,22 @@ package sessions
 import (
 	"fmt"
 	"sync"
-	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
-	"skerry.dev/skerry/server/placement"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/tunnel"
-	"skerry.dev/skerry/tunnel/boottime"
 	"skerry.dev/skerry/tunnel/lease"
 )
 
-// leases are those of all targets. mu is never held while anybody else is called.
+// leases are those of all targets. Nobody is called while mu is held but what may be counted on.
 type leases struct {
-	mu     sync.Mutex
-	ledger *lease.Ledger // nil before this center lets agents in
-	of     map[string]*targetLease
-	own    lease.Own // what bound this center as a relay at the last glance, without what was left
+	counted *catalog.Leases
+	mu      sync.Mutex
+	of      map[string]*targetLease
+	own     lease.Own // what bound this center as a relay at the last glance, without what was left
 }
 
 // targetLease is the lease of one target.
@@ -31,14 +29,17 @@ type targetLease struct {
 	next           lease.Record   // what status.lease is to be
 }
 
-func newLeases() *leases { return &leases{of: map[string]*targetLease{}} }
-
-// begin counts from now on: until now another replica may have renewed leases.
-func (l *leases) begin(now time.Duration) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.ledger = lease.NewLedger(now)
+func newLeases(counted *catalog.Leases) *leases {
+	return &leases{counted: counted, of: map[string]*targetLease{}}
 }
+
+// count has what is known of a target's lease counted on. mu is held.
+func (t *targetLease) count(name string, on *catalog.Leases) {
+	on.Set(name, catalog.Lease{Wanted: t.want.Fences(), Refused: t.refused(), Recorded: t.recorded})
+}
+
+// refused reports whether the site refuses to stop anything.
+func (t *targetLease) refused() bool { return t.last != nil && t.last.Refuses }
 
 // getLocked returns the lease of a target.
 func (l *leases) getLocked(name string) *targetLease {
@@ -58,6 +59,7 @@ func (l *leases) wrote(obj *v1alpha1.SyncTarget) (news bool) {
 	t := l.getLocked(obj.Name)
 	news = t.want != want || t.recorded != recorded
 	t.want, t.recorded = want, recorded
+	t.count(obj.Name, l.counted)
 	return news
 }
 
@@ -65,9 +67,7 @@ func (l *leases) forget(name string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.of, name)
-	if l.ledger != nil {
-		l.ledger.Forget(name)
-	}
+	l.counted.Forget(name)
 }
 
 // rename gives what is known of a target to another name of it.
@@ -75,9 +75,7 @@ func (l *leases) rename(from, to string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	moveKey(l.of, from, to)
-	if l.ledger != nil {
-		l.ledger.Rename(from, to)
-	}
+	l.counted.Rename(from, to)
 }
 
 // termsOf reads spec.lease, which the kube API has validated.
@@ -125,10 +123,6 @@ func (o leaseOf) Answer(r lease.Request) (lease.Answer, bool) {
 		return lease.Answer{}, false
 	}
 	d.leases.mu.Lock()
-	if d.leases.ledger == nil {
-		d.leases.mu.Unlock()
-		return lease.Answer{}, false
-	}
 	t := d.leases.getLocked(name)
 	before, first := t.next, t.last == nil
 	a := t.Granter.Answer(r, t.want, t.recorded, own)
@@ -136,8 +130,8 @@ func (o leaseOf) Answer(r lease.Request) (lease.Answer, bool) {
 	t.next = t.Record(r, t.want, t.recorded, own)
 	news := first || before != t.next || t.next != t.recorded || t.last.Refuses != r.Refuses
 	t.last = &r
-	if a.For > 0 {
-		d.leases.ledger.Answered(name, boottime.Now())
+	if t.count(name, d.leases.counted); a.For > 0 {
+		d.leases.counted.Granted(name)
 	}
 	d.leases.mu.Unlock()
 	if news {
@@ -152,23 +146,6 @@ func (s *session) lacks() bool {
 	acked := s.acked
 	s.mu.Unlock()
 	return acked.Incarnation != s.feed.Head().Incarnation || len(s.feed.Since(acked.Revision, 1)) > 0
-}
-
-// Lease returns the lease of a target as far as failover counts on it. grace is what it takes to
-// stop what is there.
-func (d *Server) Lease(target string, grace time.Duration) placement.Lease {
-	l := d.leases
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	t := l.of[target]
-	switch {
-	case t == nil || l.ledger == nil:
-		return placement.Lease{}
-	case !t.recorded.Fences():
-		return placement.Lease{Wanted: t.want.Fences(), Refused: t.last != nil && t.last.Refuses}
-	}
-	left := l.ledger.Ends(target, t.recorded, grace) - boottime.Now()
-	return placement.Lease{Wanted: t.want.Fences(), Held: true, Ends: time.Now().Add(left)}
 }
 
 // followOwnLease has all targets of a relay ask again when its own lease is of other terms.
@@ -197,7 +174,7 @@ func (d *Server) LeasesBelow(terms lease.Terms) (pending, refuses bool) {
 	defer d.leases.mu.Unlock()
 	for _, t := range d.leases.of {
 		pending = pending || !t.recorded.Fences() || t.recorded.Duration > terms.Duration
-		refuses = refuses || t.last != nil && t.last.Refuses
+		refuses = refuses || t.refused()
 	}
 	return pending, refuses
 }
@@ -224,7 +201,7 @@ func (l *leases) say(st *v1alpha1.SyncTarget) {
 	switch {
 	case !t.want.Fences() && !recordOf(st.Status.Lease).Fences():
 		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionLeaseConfirmed)
-	case t.last != nil && t.last.Refuses:
+	case t.refused():
 		set(st, v1alpha1.ConditionLeaseConfirmed, metav1.ConditionFalse, "SiteRefuses", "the agent was started with "+
 			"--allow-scale-to-zero=false, so nothing is stopped there when it is not heard, and what must not run twice "+
 			"stays there: start it without that, or set spec.lease.onExpiry to KeepRunning")

@@ -10,6 +10,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/boottime"
 	"skerry.dev/skerry/tunnel/lease"
@@ -24,32 +25,36 @@ func leasedTarget(name string, duration time.Duration, recorded *v1alpha1.SyncTa
 
 // What a leader may count on is what the SyncTarget says, from its own beginning on.
 func TestALeaderCountsFromItsOwnBeginning(t *testing.T) {
-	d := &Server{leases: newLeases()}
+	counted := catalog.NewLeases()
+	l := newLeases(counted)
 	held := &v1alpha1.SyncTargetLease{Duration: metav1.Duration{Duration: time.Minute}, OnExpiry: v1alpha1.ScaleToZero}
-	d.leases.wrote(leasedTarget("a", time.Minute, held))
-	if l := d.Lease("a", 0); l.Held {
+	l.wrote(leasedTarget("a", time.Minute, held))
+	if l := counted.Lease("a", 0); l.Held {
 		t.Error("a replica that stands by counts on a lease")
 	}
-	d.leases.begin(boottime.Now())
-	l := d.Lease("a", 30*time.Second)
+	counted.Begin(boottime.Now())
+	is := counted.Lease("a", 30*time.Second)
 	want := time.Now().Add(time.Minute + 600*time.Millisecond + lease.Slack + 30*time.Second)
-	if !l.Held || math.Abs(float64(l.Ends.Sub(want))) > float64(time.Second) {
-		t.Errorf("%+v, want the end at %v", l, want)
+	if !is.Held || math.Abs(float64(is.Ends.Sub(want))) > float64(time.Second) {
+		t.Errorf("%+v, want the end at %v", is, want)
 	}
-	d.leases.wrote(leasedTarget("a", time.Minute, nil))
-	if l := d.Lease("a", 0); l.Held || !l.Wanted {
-		t.Errorf("nothing is confirmed: %+v", l)
+	l.rename("a", "b")
+	if is := counted.Lease("b", 0); !is.Held || counted.Lease("a", 0).Held {
+		t.Errorf("by its new name: %+v", is)
 	}
-	d.leases.forget("a")
-	if l := d.Lease("a", 0); l != (d.Lease("never", 0)) {
-		t.Errorf("of a target that is gone: %+v", l)
+	l.wrote(leasedTarget("b", time.Minute, nil))
+	if is := counted.Lease("b", 0); is.Held || !is.Wanted {
+		t.Errorf("nothing is confirmed: %+v", is)
+	}
+	l.forget("b")
+	if is := counted.Lease("b", 0); is != (counted.Lease("never", 0)) {
+		t.Errorf("of a target that is gone: %+v", is)
 	}
 }
 
 // The record goes before the promise, and the condition says how far it is.
 func TestALeaseIsRecordedThenGrantedThenConfirmed(t *testing.T) {
-	l := newLeases()
-	l.begin(0)
+	l := newLeases(catalog.NewLeases())
 	st := leasedTarget("a", time.Minute, nil)
 	l.wrote(st)
 	ask := func(r lease.Request) lease.Answer {
@@ -138,8 +143,8 @@ func TestASessionGrantsTheLease(t *testing.T) {
 	within(t, "the agent is bound", func() bool {
 		return held.terms() == (lease.Terms{Duration: time.Minute, Stop: true})
 	})
-	within(t, "the center counts on it", func() bool { return c.sessions.Lease("a", 0).Held })
+	within(t, "the center counts on it", func() bool { return c.sessions.cfg.Leases.Lease("a", 0).Held })
 	set(map[string]any{"duration": "1m", "onExpiry": "KeepRunning"})
-	within(t, "the center does not count on it", func() bool { return !c.sessions.Lease("a", 0).Held })
+	within(t, "the center does not count on it", func() bool { return !c.sessions.cfg.Leases.Lease("a", 0).Held })
 	within(t, "the agent is let off", func() bool { return !held.terms().Stop })
 }

@@ -77,7 +77,7 @@ func New(cfg Config) *Server {
 		connected:     newConnectedSites(cfg.ConnectedFile, cfg.Log),
 		admissions:    newAdmission(),
 		progress:      newProgresses(),
-		leases:        newLeases(),
+		leases:        newLeases(cfg.Leases),
 		flaps:         newFlaps(),
 		renames:       newRenames(),
 		sessions:      map[string]*session{},
@@ -127,7 +127,7 @@ func (d *Server) Run(ctx context.Context) error {
 	streams := tcp.Listen(tcp.ListenConfig{Listener: d.cfg.Stream, Data: dataOverTCP, Resolve: d.Resolve, Log: d.cfg.Log})
 	defer streams.Close()
 	before := d.connected.before()
-	d.leases.begin(boottime.Now())
+	d.cfg.Leases.Begin(boottime.Now())
 	var running sync.WaitGroup
 	for _, accept := range []func(context.Context) (tunnel.Conn, error){listener.Accept, streams.Accept} {
 		running.Go(func() { cancel(d.accept(ctx, accept)) })

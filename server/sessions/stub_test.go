@@ -32,7 +32,7 @@ type stub struct {
 // in returns a configuration of which the stub is a part.
 func (s *stub) in(cfg Config) Config {
 	cfg.Delivery, cfg.Inboxes, cfg.Summary, cfg.Center = s, s, s, s
-	cfg.Outages = catalog.NewOutages()
+	cfg.Outages, cfg.Leases = catalog.NewOutages(), catalog.NewLeases()
 	return cfg
 }
 

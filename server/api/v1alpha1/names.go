@@ -196,6 +196,7 @@ func CenterAnnotations() []string {
 		AnnotationPodAPIUsed,
 		AnnotationHook,
 		AnnotationMover,
+		AnnotationStandby,
 		AnnotationDependents,
 		AnnotationOpenUntil,
 		AnnotationMembers,

@@ -86,6 +86,12 @@ func TestParse(t *testing.T) {
 			t.Errorf("%q is %v", wrong, p)
 		}
 	}
+	for text, want := range map[string]string{"10.0.0.1": "10.0.0.1/32", "10.0.0.0/28": "10.0.0.0/28",
+		"fd00::1": "fd00::1/128", "fd00::/64": "fd00::/64"} {
+		if got, err := Parse([]string{text}); err != nil || len(got) != 1 || got[0].String() != want {
+			t.Errorf("%q is %v, %v", text, got, err)
+		}
+	}
 }
 
 // TestDial has a server that is refused by its address, by a name, and behind a redirect from one

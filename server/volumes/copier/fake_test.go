@@ -61,6 +61,8 @@ func (f *fakeSpace) Get(ctx context.Context, k store.Key, _ string) (map[string]
 		o, err = f.AppsV1().Deployments(k.Namespace).Get(ctx, k.Name, metav1.GetOptions{})
 	case "persistentvolumeclaims":
 		o, err = f.CoreV1().PersistentVolumeClaims(k.Namespace).Get(ctx, k.Name, metav1.GetOptions{})
+	case "statefulsets":
+		o, err = f.AppsV1().StatefulSets(k.Namespace).Get(ctx, k.Name, metav1.GetOptions{})
 	default:
 		err = apierrors.NewNotFound(corev1.Resource(k.Resource), k.Name)
 	}
