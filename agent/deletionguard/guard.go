@@ -133,7 +133,7 @@ func Open(cfg Config) (*Guard, error) {
 
 // Bind gives the guard the queue of what it releases. It must be called before the first Commit or
 // Confirm: the queue itself asks the guard what must wait.
-func (b *Guard) Bind(queue Queue) { b.queue = queue }
+func (g *Guard) Bind(queue Queue) { g.queue = queue }
 
 // counts reports whether an entry takes something away without an admin or user having intended it.
 // A rule takes nothing away: what it changed stays.
@@ -142,70 +142,70 @@ func counts(e store.Entry) bool {
 }
 
 // Holds reports whether a tombstone must wait.
-func (b *Guard) Holds(e store.Entry) bool {
+func (g *Guard) Holds(e store.Entry) bool {
 	if !counts(e) {
 		return false
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return (b.is.On || b.is.Gathering) && e.Revision > b.is.Free
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return (g.is.On || g.is.Gathering) && e.Revision > g.is.Free
 }
 
 // Confirmed reports whether an admin has confirmed this tombstone, or it was intended. If the
 // target is a center, its own targets then need not ask again.
-func (b *Guard) Confirmed(e store.Entry) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	revision, ok := b.confirmed[e.Key]
+func (g *Guard) Confirmed(e store.Entry) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	revision, ok := g.confirmed[e.Key]
 	return e.Intended || ok && revision == e.Revision
 }
 
 // Commit implements store.Sink. It makes durable that deletions are withheld before it stores them.
-func (b *Guard) Commit(ctx context.Context, batch store.Batch) error {
-	b.commit.Lock()
-	defer b.commit.Unlock()
-	next, released, err := b.weigh(batch)
+func (g *Guard) Commit(ctx context.Context, batch store.Batch) error {
+	g.commit.Lock()
+	defer g.commit.Unlock()
+	next, released, err := g.weigh(batch)
 	if err != nil {
 		return err
 	}
-	if err := b.become(next); err != nil {
+	if err := g.become(next); err != nil {
 		return err
 	}
-	if err := b.Copy.Commit(ctx, batch); err != nil {
+	if err := g.Copy.Commit(ctx, batch); err != nil {
 		return err
 	}
-	return b.countHeld(batch, released)
+	return g.countHeld(batch, released)
 }
 
 // Confirm releases the deletions up to a revision: an admin has confirmed them.
-func (b *Guard) Confirm(upTo int64) error {
-	b.commit.Lock()
-	defer b.commit.Unlock()
-	if !b.is.On {
+func (g *Guard) Confirm(upTo int64) error {
+	g.commit.Lock()
+	defer g.commit.Unlock()
+	if !g.is.On {
 		return nil
 	}
-	next := b.is
+	next := g.is
 	next.Free = max(next.Free, upTo)
-	if err := b.become(next); err != nil {
+	if err := g.become(next); err != nil {
 		return err
 	}
-	b.mu.Lock()
-	for k, revision := range b.held {
+	g.mu.Lock()
+	for k, revision := range g.held {
 		if revision <= upTo {
-			b.confirmed[k] = revision
+			g.confirmed[k] = revision
 		}
 	}
-	b.mu.Unlock()
-	b.release(func(revision int64) bool { return revision <= upTo })
-	return b.done()
+	g.mu.Unlock()
+	g.release(func(revision int64) bool { return revision <= upTo })
+	return g.done()
 }
 
 // Allow lets the next comparison delete up to n objects: an admin has accepted a center that lacks
 // them.
-func (b *Guard) Allow(n int) error {
-	b.commit.Lock()
-	defer b.commit.Unlock()
-	next := b.is
+func (g *Guard) Allow(n int) error {
+	g.commit.Lock()
+	defer g.commit.Unlock()
+	next := g.is
 	next.Allowed = n
-	return b.become(next)
+	return g.become(next)
 }

@@ -10,52 +10,52 @@ import (
 )
 
 // release releases withheld tombstones.
-func (b *Guard) release(which func(revision int64) bool) {
+func (g *Guard) release(which func(revision int64) bool) {
 	var keys []store.Key
-	b.mu.Lock()
-	for k, revision := range b.held {
+	g.mu.Lock()
+	for k, revision := range g.held {
 		if which(revision) {
 			keys = append(keys, k)
-			delete(b.held, k)
+			delete(g.held, k)
 		}
 	}
-	b.mu.Unlock()
+	g.mu.Unlock()
 	if len(keys) > 0 {
-		b.queue.Changed(keys)
+		g.queue.Changed(keys)
 	}
 }
 
 // forget drops the confirmation of keys that are live again.
-func (b *Guard) forget(entries []store.Entry) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+func (g *Guard) forget(entries []store.Entry) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
 	for _, e := range entries {
 		if !e.Tombstone {
-			delete(b.confirmed, e.Key)
+			delete(g.confirmed, e.Key)
 		}
 	}
 }
 
 // done switches the guard off when nothing is withheld any more, and reports what is.
-func (b *Guard) done() error {
-	if b.is.On && len(b.held) == 0 {
-		if err := b.become(state{Gathering: b.is.Gathering, Free: b.is.Free, Allowed: b.is.Allowed}); err != nil {
+func (g *Guard) done() error {
+	if g.is.On && len(g.held) == 0 {
+		if err := g.become(state{Gathering: g.is.Gathering, Free: g.is.Free, Allowed: g.is.Allowed}); err != nil {
 			return err
 		}
-		b.cfg.Log.Info("no deletions are held any more")
+		g.cfg.Log.Info("no deletions are held any more")
 	}
-	b.report()
+	g.report()
 	return nil
 }
 
-func (b *Guard) report() {
-	if !b.is.On {
-		b.cfg.Status.Withhold(nil)
+func (g *Guard) report() {
+	if !g.is.On {
+		g.cfg.Status.Withhold(nil)
 		return
 	}
-	w := &tunnel.Withheld{Deletions: len(b.held), Objects: max(b.is.Objects, b.Copy.Len()+len(b.held))}
+	w := &tunnel.Withheld{Deletions: len(g.held), Objects: max(g.is.Objects, g.Copy.Len()+len(g.held))}
 	in := map[tunnel.WithheldIn]int{}
-	for k, revision := range b.held {
+	for k, revision := range g.held {
 		in[tunnel.WithheldIn{Space: k.Space, Namespace: namespaceOf(k)}]++
 		w.UpTo = max(w.UpTo, revision)
 		w.First = append(w.First, k.String())
@@ -74,7 +74,7 @@ func (b *Guard) report() {
 		)
 	})
 	w.In = slices.Clip(w.In[:min(len(w.In), named)])
-	b.cfg.Status.Withhold(w)
+	g.cfg.Status.Withhold(w)
 }
 
 // namespaceOf returns the namespace in which people look for an object. A Namespace counts in

@@ -23,7 +23,7 @@ func readBounds(obj map[string]any) *v1alpha1.Bounds {
 
 // charge moves what an object requests from the targets that it is on to those that it will be on.
 // The lock must be held.
-func (d *State) charge(o *catalog.Object, next *catalog.Set) {
+func (st *State) charge(o *catalog.Object, next *catalog.Set) {
 	if o.Work == nil {
 		return
 	}
@@ -39,18 +39,18 @@ func (d *State) charge(o *catalog.Object, next *catalog.Set) {
 	before, was := o.On, w.Charged
 	w.Charged = charged
 	for _, name := range before.List() {
-		if t := d.catalog.Targets[name]; t != nil {
+		if t := st.catalog.Targets[name]; t != nil {
 			t.Requested = t.Requested.Minus(was.At(name))
 		}
 	}
 	for _, name := range next.List() {
-		if t := d.catalog.Targets[name]; t != nil {
+		if t := st.catalog.Targets[name]; t != nil {
 			t.Requested = t.Requested.Plus(charged.At(name))
 		}
 	}
 	for _, name := range placement.Union(before.List(), next.List()) {
-		if t := d.catalog.Targets[name]; t != nil && (t.Bounds != nil || t.Nodes != nil) {
-			d.roomChanged(name, t, o, next.Has(name))
+		if t := st.catalog.Targets[name]; t != nil && (t.Bounds != nil || t.Nodes != nil) {
+			st.roomChanged(name, t, o, next.Has(name))
 		}
 	}
 	o.DropWork()
@@ -59,24 +59,24 @@ func (d *State) charge(o *catalog.Object, next *catalog.Set) {
 // roomChanged looks at the groups that a change of what is placed on a target concerns: that of the
 // object, where the target is over its bounds with it; those that are still there, where it is over
 // them after one has left; and those for which there was no room. The lock must be held.
-func (d *State) roomChanged(name string, t *catalog.Target, o *catalog.Object, there bool) {
+func (st *State) roomChanged(name string, t *catalog.Target, o *catalog.Object, there bool) {
 	over := t.Over(t.Feed.Len(), placement.Load{}) != ""
-	by, leaves := d.catalog.Rooms.Overflow[name]
+	by, leaves := st.catalog.Rooms.Overflow[name]
 	left := leaves && !there && o.Source != nil && o.Source.Ref() == by
 	if leaves && (!over || left) {
-		delete(d.catalog.Rooms.Overflow, name)
+		delete(st.catalog.Rooms.Overflow, name)
 	}
 	switch {
 	case over && there && o.Source != nil:
-		if by, leaves := d.catalog.Rooms.Overflow[name]; !leaves || !d.catalog.StillOn(by, name) {
-			d.catalog.Rooms.Overflow[name] = o.Source.Ref()
+		if by, leaves := st.catalog.Rooms.Overflow[name]; !leaves || !st.catalog.StillOn(by, name) {
+			st.catalog.Rooms.Overflow[name] = o.Source.Ref()
 		}
-		d.catalog.Enqueue(o.Source)
+		st.catalog.Enqueue(o.Source)
 	case over && left:
-		d.catalog.Groups.AddAfter(catalog.Ref{Kind: catalog.OfTarget, Key: catalog.TargetKey(name)}, catalog.RoomDelay)
+		st.catalog.Groups.AddAfter(catalog.Ref{Kind: catalog.OfTarget, Key: catalog.TargetKey(name)}, catalog.RoomDelay)
 	}
 	if !over {
-		d.catalog.Rooms.Wake(d.catalog.Groups)
+		st.catalog.Rooms.Wake(st.catalog.Groups)
 	}
-	d.cfg.Moved(name)
+	st.cfg.Moved(name)
 }

@@ -257,9 +257,9 @@ func (s *step) sweepControl() {
 	}
 }
 
-func (d *State) decode(w store.Write, into any) bool {
+func (st *State) decode(w store.Write, into any) bool {
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(w.Object, into); err != nil {
-		d.cfg.Log.Error("object of our own is not understood, the one before stays", "key", w.Key.String(), "err", err)
+		st.cfg.Log.Error("object of our own is not understood, the one before stays", "key", w.Key.String(), "err", err)
 		return false
 	}
 	return true

@@ -36,16 +36,16 @@ func (s *step) values(name string, t *catalog.Target, obj map[string]any) {
 }
 
 // bodyFor is the store.BodyFunc of a target's feed: body, and the target's own values.
-func (d *State) bodyFor(t *catalog.Target) store.BodyFunc {
+func (st *State) bodyFor(t *catalog.Target) store.BodyFunc {
 	return func(ctx context.Context, k store.Key) ([]byte, int64, error) {
 		if k != store.ValuesKey {
-			if body, generation, ok, err := d.releasedBody(k, t.Name); ok || err != nil {
+			if body, generation, ok, err := st.releasedBody(k, t.Name); ok || err != nil {
 				return body, generation, err
 			}
-			return d.bodyAt(ctx, k, t.Name)
+			return st.bodyAt(ctx, k, t.Name)
 		}
-		d.catalog.RLock()
-		defer d.catalog.RUnlock()
+		st.catalog.RLock()
+		defer st.catalog.RUnlock()
 		return t.Values, 0, nil
 	}
 }

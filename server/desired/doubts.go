@@ -98,14 +98,14 @@ func (d *doubts) forget(target string) {
 // doubtJoined doubts, after a restart, what targets report of objects that a change has given them
 // and that is not complete: whether they report what they had before is not known any more. The
 // lock must be held.
-func (d *State) doubtJoined(revision int64) {
-	d.catalog.EachObject(func(o *catalog.Object) {
+func (st *State) doubtJoined(revision int64) {
+	st.catalog.EachObject(func(o *catalog.Object) {
 		if !o.Present || o.Source == nil {
 			return
 		}
-		for _, p := range d.catalog.Records.Index.Record(d.catalog.Records.Of(o)).Places {
-			if name := d.catalog.Records.Targets.Of(p.Target).Name; p.For != 0 && o.On.Has(name) {
-				d.doubt(name, o, revision)
+		for _, p := range st.catalog.Records.Index.Record(st.catalog.Records.Of(o)).Places {
+			if name := st.catalog.Records.Targets.Of(p.Target).Name; p.For != 0 && o.On.Has(name) {
+				st.doubt(name, o, revision)
 			}
 		}
 	})
@@ -113,36 +113,36 @@ func (d *State) doubtJoined(revision int64) {
 
 // doubt doubts what a target reports of an object that it is to have again. What it reports is looked at once the
 // lock is released: until then everything is doubted. The lock must be held.
-func (d *State) doubt(target string, o *catalog.Object, revision int64) {
+func (st *State) doubt(target string, o *catalog.Object, revision int64) {
 	k, uid := o.Key(), o.UID
-	d.Doubts.add(target, k, revision)
-	d.catalog.After(func() {
-		if !d.Shows(target, k, uid) {
-			d.Doubts.take(target, k, revision)
+	st.Doubts.add(target, k, revision)
+	st.catalog.After(func() {
+		if !st.Shows(target, k, uid) {
+			st.Doubts.take(target, k, revision)
 		}
 	})
 }
 
 // Dispel ends the doubts about objects of which a target says now that it does not have them. The lock must not be
 // held.
-func (d *State) Dispel(target string, keys []store.Key) {
+func (st *State) Dispel(target string, keys []store.Key) {
 	for _, k := range keys {
-		revision := d.Doubts.Of(target, k)
+		revision := st.Doubts.Of(target, k)
 		if revision == 0 {
 			continue
 		}
-		uid, known := d.uid(k)
-		if !known || !d.Shows(target, k, uid) {
-			d.Doubts.take(target, k, revision)
+		uid, known := st.uid(k)
+		if !known || !st.Shows(target, k, uid) {
+			st.Doubts.take(target, k, revision)
 		}
 	}
 }
 
 // uid is that of an object. It reports false for one that is not known.
-func (d *State) uid(k store.Key) (string, bool) {
-	d.catalog.RLock()
-	defer d.catalog.RUnlock()
-	o := d.catalog.Find(k)
+func (st *State) uid(k store.Key) (string, bool) {
+	st.catalog.RLock()
+	defer st.catalog.RUnlock()
+	o := st.catalog.Find(k)
 	if o == nil {
 		return "", false
 	}
@@ -151,7 +151,7 @@ func (d *State) uid(k store.Key) (string, bool) {
 
 // Shows reports whether a target says that it has this very object, or that it cannot have it. It reads the report:
 // the lock must not be held.
-func (d *State) Shows(target string, k store.Key, uid string) bool {
-	p, ok := d.cfg.Progress(target, k)
+func (st *State) Shows(target string, k store.Key, uid string) bool {
+	p, ok := st.cfg.Progress(target, k)
 	return ok && p.UID == uid
 }

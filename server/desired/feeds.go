@@ -20,24 +20,24 @@ import (
 )
 
 // Feed returns what a target shall have. It is nil while no SyncTarget of that name is known.
-func (d *State) Feed(name string) *store.Feed {
-	d.catalog.RLock()
-	defer d.catalog.RUnlock()
-	if t := d.catalog.Targets[name]; t != nil {
+func (st *State) Feed(name string) *store.Feed {
+	st.catalog.RLock()
+	defer st.catalog.RUnlock()
+	if t := st.catalog.Targets[name]; t != nil {
 		return t.Feed
 	}
 	return nil
 }
 
 // EachFeed visits the feeds of all targets.
-func (d *State) EachFeed() iter.Seq[*store.Feed] {
+func (st *State) EachFeed() iter.Seq[*store.Feed] {
 	return func(yield func(*store.Feed) bool) {
-		d.catalog.RLock()
-		feeds := make([]*store.Feed, 0, len(d.catalog.Targets))
-		for _, t := range d.catalog.Targets {
+		st.catalog.RLock()
+		feeds := make([]*store.Feed, 0, len(st.catalog.Targets))
+		for _, t := range st.catalog.Targets {
 			feeds = append(feeds, t.Feed)
 		}
-		d.catalog.RUnlock()
+		st.catalog.RUnlock()
 		for _, f := range feeds {
 			if !yield(f) {
 				return
@@ -47,8 +47,8 @@ func (d *State) EachFeed() iter.Seq[*store.Feed] {
 }
 
 // Placed lists what is placed on a target, by key and hash.
-func (d *State) Placed(name string) []store.Entry {
-	f := d.Feed(name)
+func (st *State) Placed(name string) []store.Entry {
+	f := st.Feed(name)
 	if f == nil {
 		return nil
 	}
@@ -56,10 +56,10 @@ func (d *State) Placed(name string) []store.Entry {
 }
 
 // Count is how many objects are placed on a target.
-func (d *State) Count(name string) int {
-	d.catalog.RLock()
-	defer d.catalog.RUnlock()
-	t := d.catalog.Targets[name]
+func (st *State) Count(name string) int {
+	st.catalog.RLock()
+	defer st.catalog.RUnlock()
+	t := st.catalog.Targets[name]
 	switch {
 	case t == nil:
 		return 0
@@ -70,7 +70,7 @@ func (d *State) Count(name string) int {
 }
 
 // Rest gives back the memory of rendered bodies. They are rendered again when a target asks for them.
-func (d *State) Rest() { d.bodies.clear() }
+func (st *State) Rest() { st.bodies.clear() }
 
 // fill puts everything that is already recorded for a target into its new feed.
 func (s *step) fill(name string) {
@@ -89,10 +89,10 @@ const bodyTries = 10
 // body is the feeds' store.BodyFunc: what was rendered just now, else the object is read from its
 // space and rendered again. The API may answer from a cache that has not seen yet what the catalog
 // has: then it is asked again, as after a failure.
-func (d *State) body(ctx context.Context, k store.Key) ([]byte, int64, error) {
+func (st *State) body(ctx context.Context, k store.Key) ([]byte, int64, error) {
 	pause := 5 * time.Millisecond
 	for try := 1; ; try++ {
-		b, generation, err := d.bodyNow(ctx, k)
+		b, generation, err := st.bodyNow(ctx, k)
 		if err == nil || errors.Is(err, store.ErrGone) || try == bodyTries {
 			return b, generation, err
 		}
@@ -106,40 +106,40 @@ func (d *State) body(ctx context.Context, k store.Key) ([]byte, int64, error) {
 }
 
 // Desired is the body of an object as it is sent now. It does not wait for an API that is behind.
-func (d *State) Desired(ctx context.Context, k store.Key) ([]byte, error) {
-	b, _, err := d.bodyNow(ctx, k)
+func (st *State) Desired(ctx context.Context, k store.Key) ([]byte, error) {
+	b, _, err := st.bodyNow(ctx, k)
 	return b, err
 }
 
 // errBehind is returned while the API answers from before the write that the catalog has.
 var errBehind = errors.New("the API is behind the catalog")
 
-func (d *State) bodyNow(ctx context.Context, k store.Key) ([]byte, int64, error) {
-	d.catalog.RLock()
-	o := d.catalog.Find(k)
+func (st *State) bodyNow(ctx context.Context, k store.Key) ([]byte, int64, error) {
+	st.catalog.RLock()
+	o := st.catalog.Find(k)
 	nowhere := o == nil || o.On == nil && o.Named == nil
-	d.catalog.RUnlock()
+	st.catalog.RUnlock()
 	if nowhere {
 		return nil, 0, store.ErrGone
 	}
-	return d.Rendered(ctx, k)
+	return st.Rendered(ctx, k)
 }
 
 // Rendered is the body of an object as it is now, wherever it is.
-func (d *State) Rendered(ctx context.Context, k store.Key) ([]byte, int64, error) {
-	d.catalog.RLock()
-	o := d.catalog.Find(k)
+func (st *State) Rendered(ctx context.Context, k store.Key) ([]byte, int64, error) {
+	st.catalog.RLock()
+	o := st.catalog.Find(k)
 	if o == nil || o.Retired {
-		d.catalog.RUnlock()
+		st.catalog.RUnlock()
 		return nil, 0, store.ErrGone
 	}
 	hash, generation, revision, uid := o.Hash, o.Generation, o.Revision, o.UID
 	options, apiVersion := o.Options, o.Kind.ApiVersion
-	d.catalog.RUnlock()
-	if b := d.bodies.get(k, hash); b != nil {
+	st.catalog.RUnlock()
+	if b := st.bodies.get(k, hash); b != nil {
 		return b, generation, nil
 	}
-	obj, err := d.cfg.Objects.Get(ctx, k, apiVersion)
+	obj, err := st.cfg.Objects.Get(ctx, k, apiVersion)
 	if apierrors.IsNotFound(err) {
 		// The catalog has it: its deletion is on its way here, or its kind is not served for the
 		// moment. Left out it would never be sent.
@@ -155,31 +155,31 @@ func (d *State) Rendered(ctx context.Context, k store.Key) ([]byte, int64, error
 	if now := fields.Clone(meta, "uid"); now != uid {
 		return nil, 0, store.ErrGone // deleted and made anew: both writes are on their way
 	}
-	b, err := customize.Render(obj, d.origin(k, options, uid))
+	b, err := customize.Render(obj, st.origin(k, options, uid))
 	return b, customize.Number(meta["generation"]), err
 }
 
 // Located tells where an object is. It is false for objects that are on no target.
-func (d *State) Located(k store.Key) (placement.Located, bool) {
-	d.catalog.RLock()
-	defer d.catalog.RUnlock()
-	return d.located(d.catalog.Find(k))
+func (st *State) Located(k store.Key) (placement.Located, bool) {
+	st.catalog.RLock()
+	defer st.catalog.RUnlock()
+	return st.located(st.catalog.Find(k))
 }
 
 // Owner is Located for an object that an owner reference names by its Kind.
-func (d *State) Owner(space, namespace, group, kind, name string) (placement.Located, bool) {
-	d.catalog.RLock()
-	defer d.catalog.RUnlock()
-	k := d.catalog.KindNames[[2]string{group, kind}]
+func (st *State) Owner(space, namespace, group, kind, name string) (placement.Located, bool) {
+	st.catalog.RLock()
+	defer st.catalog.RUnlock()
+	k := st.catalog.KindNames[[2]string{group, kind}]
 	if k == nil {
 		return placement.Located{}, false
 	}
-	return d.located(
-		d.catalog.Find(store.Key{Space: space, Group: group, Resource: k.Resource, Namespace: namespace, Name: name}),
+	return st.located(
+		st.catalog.Find(store.Key{Space: space, Group: group, Resource: k.Resource, Namespace: namespace, Name: name}),
 	)
 }
 
-func (d *State) located(o *catalog.Object) (placement.Located, bool) {
+func (st *State) located(o *catalog.Object) (placement.Located, bool) {
 	if o == nil || o.On == nil || o.Retired {
 		return placement.Located{}, false
 	}
@@ -193,6 +193,6 @@ func (d *State) located(o *catalog.Object) (placement.Located, bool) {
 		Named:      o.Named.List(),
 		Class:      o.Kind.Class,
 		Divided:    o.Divided(),
-		Conditions: d.catalog.Conditions(o),
+		Conditions: st.catalog.Conditions(o),
 	}, true
 }

@@ -26,16 +26,16 @@ func (s *step) hook(o *catalog.Object, m *catalog.HookMark) {
 }
 
 // TidyHooks looks at all Jobs that are hooks. The lock must be held.
-func (d *State) TidyHooks() {
-	for o := range d.catalog.HookMarks {
-		d.catalog.HookJobs.Add(o.Key())
+func (st *State) TidyHooks() {
+	for o := range st.catalog.HookMarks {
+		st.catalog.HookJobs.Add(o.Key())
 	}
 }
 
 // hookChanged has hooks tried again that have failed and run what an object says. The lock must be held.
-func (d *State) hookChanged(o *catalog.Object) {
+func (st *State) hookChanged(o *catalog.Object) {
 	if r := o.Kind.Resource; r != "cronjobs" && r != "services" {
 		return
 	}
-	d.catalog.WakeFailed(o.Key())
+	st.catalog.WakeFailed(o.Key())
 }

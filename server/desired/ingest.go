@@ -17,16 +17,16 @@ import (
 // Reset takes a snapshot of everything at a revision. What the catalog has and the snapshot has not
 // was deleted meanwhile. Feeds stay, so that receivers go on from where they are; new ones begin at
 // this revision.
-func (d *State) Reset(revision int64, all store.Listing) {
-	d.catalog.Lock()
-	defer d.catalog.Unlock()
-	first := d.catalog.Epoch == 0
-	d.catalog.Epoch++
-	s := d.begin(revision)
+func (st *State) Reset(revision int64, all store.Listing) {
+	st.catalog.Lock()
+	defer st.catalog.Unlock()
+	first := st.catalog.Epoch == 0
+	st.catalog.Epoch++
+	s := st.begin(revision)
 	s.bulk, s.first = true, first
-	clear(d.catalog.Asked.UIDs)
-	clear(d.catalog.Asked.Keys)
-	d.forgetRights()
+	clear(st.catalog.Asked.UIDs)
+	clear(st.catalog.Asked.Keys)
+	st.forgetRights()
 	for w := range all.Objects(decidesRights) {
 		s.rights(w) // before the workloads, which would be rendered twice
 	}
@@ -43,52 +43,52 @@ func (d *State) Reset(revision int64, all store.Listing) {
 		}
 	}
 	s.sweep()
-	d.catalog.EachObject(func(o *catalog.Object) { d.attribute(o) })
+	st.catalog.EachObject(func(o *catalog.Object) { st.attribute(o) })
 	s.restoreRetired()
 	s.leadAll()
 	s.bulk = false
-	d.catalog.EachObject(func(o *catalog.Object) {
+	st.catalog.EachObject(func(o *catalog.Object) {
 		s.settle(o, o.Present)
-		d.catalog.RerenderIfStale(o)
-		d.catalog.SayPodAPI(o)
+		st.catalog.RerenderIfStale(o)
+		st.catalog.SayPodAPI(o)
 	})
 	s.finish()
 	if first {
-		d.doubtJoined(s.revision)
+		st.doubtJoined(s.revision)
 	}
-	d.catalog.EachObject(d.catalog.Pass)
-	d.TidyHooks()
-	d.catalog.WakeAll()
-	d.wakeRollouts()
+	st.catalog.EachObject(st.catalog.Pass)
+	st.TidyHooks()
+	st.catalog.WakeAll()
+	st.wakeRollouts()
 }
 
 // Apply takes one write, in the order of revisions.
-func (d *State) Apply(w store.Write) {
+func (st *State) Apply(w store.Write) {
 	var rendered rendering
 	var content *catalog.Kept
 	if w.Object != nil && !isControl(w.Key) {
-		rendered = d.render(w)
+		rendered = st.render(w)
 	} else if w.Object != nil && scheduler.IsRecord(w.Key) {
 		content, _ = unpackRelease(w) // the error is that of the step
 	}
-	d.catalog.Lock()
-	defer d.catalog.Unlock()
-	s := d.begin(w.Revision)
+	st.catalog.Lock()
+	defer st.catalog.Unlock()
+	s := st.begin(w.Revision)
 	s.content = content
 	s.rights(w)
 	if rendered.body == nil {
 		s.take(w)
 	} else {
-		s.object(w, d.catalog.KindOf(w), rendered)
+		s.object(w, st.catalog.KindOf(w), rendered)
 	}
 	s.finish()
 }
 
 // Progress tells that every write up to a revision has been applied.
-func (d *State) Progress(revision int64) {
-	d.catalog.Lock()
-	defer d.catalog.Unlock()
-	d.catalog.Advance(revision)
+func (st *State) Progress(revision int64) {
+	st.catalog.Lock()
+	defer st.catalog.Unlock()
+	st.catalog.Advance(revision)
 }
 
 // rendering is an object as it is sent, and what it was made with.
@@ -103,36 +103,36 @@ type rendering struct {
 
 // render makes the bytes of an object outside of the lock, for the Placement that will most likely
 // decide. Without a body it is not known to be placed.
-func (d *State) render(w store.Write) rendering {
-	d.catalog.RLock()
-	o := d.catalog.Find(w.Key)
+func (st *State) render(w store.Write) rendering {
+	st.catalog.RLock()
+	o := st.catalog.Find(w.Key)
 	var m *catalog.RenderOptions
 	if o != nil {
-		m = d.catalog.WantedOptions(o)
+		m = st.catalog.WantedOptions(o)
 	}
-	d.catalog.RUnlock()
+	st.catalog.RUnlock()
 	if placement.ClassOf(w.Key.Group, w.Key.Resource) == placement.Never || placement.Excluded(w.Key, w.Object) {
 		return rendering{}
 	}
-	return d.renderFor(w, m)
+	return st.renderFor(w, m)
 }
 
-func (d *State) renderFor(w store.Write, m *catalog.RenderOptions) rendering {
+func (st *State) renderFor(w store.Write, m *catalog.RenderOptions) rendering {
 	meta := fields.Map(w.Object, "metadata")
-	b, err := customize.Render(w.Object, d.origin(w.Key, m, fields.Clone(meta, "uid")))
+	b, err := customize.Render(w.Object, st.origin(w.Key, m, fields.Clone(meta, "uid")))
 	if err != nil {
-		d.cfg.Log.Error("object cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
+		st.cfg.Log.Error("object cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
 		return rendering{}
 	}
 	generation := customize.Number(meta["generation"])
 	h, named := store.HashBody(generation, b), catalog.Name{}
-	d.bodies.put(w.Key, h, b)
+	st.bodies.put(w.Key, h, b)
 	if m != nil && m.Reaches {
 		named.Above = fields.Clone(meta, "annotations", v1alpha1.AnnotationOriginUID)
 		if customize.HasMoreThanName(w.Object) {
 			name, err := customize.Name(b)
 			if err != nil {
-				d.cfg.Log.Error("service cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
+				st.cfg.Log.Error("service cannot be rendered and is not delivered", "key", w.Key.String(), "err", err)
 				return rendering{}
 			}
 			named.Hash = store.HashBody(generation, name)
@@ -140,7 +140,7 @@ func (d *State) renderFor(w store.Write, m *catalog.RenderOptions) rendering {
 	}
 	content := fnv.New64a()
 	content.Write(b)
-	return rendering{b, h, named, content.Sum64(), d.digest(w, m), m}
+	return rendering{b, h, named, content.Sum64(), st.digest(w, m), m}
 }
 
 // take sorts one write by what it is about.
@@ -328,28 +328,28 @@ func (s *step) moved(o *catalog.Object) {
 
 // attribute finds out whose wish an object is for, and reports whether that is another one now. Where it
 // is does not change by that: it passes by a record. The lock must be held.
-func (d *State) attribute(o *catalog.Object) bool {
+func (st *State) attribute(o *catalog.Object) bool {
 	if !o.Present || o.Retired {
 		return false
 	}
 	old := o.Source
-	next, losers := d.catalog.SourceOf(o)
-	if d.catalog.Contend(o, next, losers); next == old {
+	next, losers := st.catalog.SourceOf(o)
+	if st.catalog.Contend(o, next, losers); next == old {
 		return false
 	}
-	if delete(d.catalog.Records.Keeping, o); old != nil && o.On.Len() > 0 && o.KeepsPlace() {
-		d.catalog.Records.Keeping[o] = struct{}{}
+	if delete(st.catalog.Records.Keeping, o); old != nil && o.On.Len() > 0 && o.KeepsPlace() {
+		st.catalog.Records.Keeping[o] = struct{}{}
 	}
-	d.toldContent(o)
+	st.toldContent(o)
 	o.WishedBy(next)
-	if d.catalog.Epoch > 1 || d.catalog.Applied != nil {
-		d.tellOverruled(o)
+	if st.catalog.Epoch > 1 || st.catalog.Applied != nil {
+		st.tellOverruled(o)
 	}
-	d.toldContent(o)
-	d.catalog.ContentChanged(old)
-	d.catalog.ContentChanged(next)
+	st.toldContent(o)
+	st.catalog.ContentChanged(old)
+	st.catalog.ContentChanged(next)
 	if next != nil {
-		d.catalog.Enqueue(next)
+		st.catalog.Enqueue(next)
 	}
 	return true
 }

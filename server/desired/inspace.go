@@ -45,7 +45,7 @@ func (s *step) reattribute(sp *catalog.Space, of func(*catalog.Kind) bool) {
 
 // saysOfConditions takes over what a definition says of the conditions of its objects. A text that nobody
 // understands says nothing: admission has warned of it.
-func (d *State) saysOfConditions(definition *catalog.Object, text string) {
+func (st *State) saysOfConditions(definition *catalog.Object, text string) {
 	if definition.Kind.Order != store.ClassCRD {
 		return
 	}

@@ -63,15 +63,15 @@ func (s *step) followAllLivesOn() {
 
 // KeepsDependents returns an error while it is not stored where something lives on that an object
 // owned, which is being deleted with orphan: a restart would forget it. The caller tries again.
-func (d *State) KeepsDependents(k store.Key) error {
-	d.catalog.Lock() // targets are interned
-	defer d.catalog.Unlock()
-	o := d.catalog.Find(k)
-	if !placement.OwnsPods(k) || d.catalog.SeenAt > 0 && (o == nil || !o.Present) {
+func (st *State) KeepsDependents(k store.Key) error {
+	st.catalog.Lock() // targets are interned
+	defer st.catalog.Unlock()
+	o := st.catalog.Find(k)
+	if !placement.OwnsPods(k) || st.catalog.SeenAt > 0 && (o == nil || !o.Present) {
 		return nil
 	}
 	if o == nil || !o.Leaving || o.Namespace.Self != nil && !o.Namespace.Self.Leaving &&
-		d.catalog.Sets.Minus(d.catalog.KeptFor(o.Namespace), o.Namespace.LivesOn.Written) != nil {
+		st.catalog.Sets.Minus(st.catalog.KeptFor(o.Namespace), o.Namespace.LivesOn.Written) != nil {
 		return fmt.Errorf("the Namespace of %s does not say yet where what it owns lives on", k)
 	}
 	return nil

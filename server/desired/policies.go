@@ -43,12 +43,12 @@ func policyOf(meta map[string]any) string {
 
 // tellOverruled tells people of an object with a label of its own that a policy of root decides
 // about it all the same.
-func (d *State) tellOverruled(o *catalog.Object) {
+func (st *State) tellOverruled(o *catalog.Object) {
 	if o.Source == nil || o.Source.Kind != catalog.OfPlacement || o.Wish() == "" {
 		return
 	}
 	name := o.Source.Book.Name
-	d.cfg.Event(
+	st.cfg.Event(
 		placement.Event{
 			Key:        o.Key(),
 			APIVersion: o.Kind.ApiVersion,

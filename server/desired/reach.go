@@ -73,9 +73,9 @@ func spaceReach(s *step, sp *catalog.Space, word placement.Reach) {
 }
 
 // bodyAt is the body of an object for a target that has no release of it.
-func (d *State) bodyAt(ctx context.Context, k store.Key, target string) ([]byte, int64, error) {
-	body, generation, err := d.body(ctx, k)
-	if err != nil || !d.isName(k, target) {
+func (st *State) bodyAt(ctx context.Context, k store.Key, target string) ([]byte, int64, error) {
+	body, generation, err := st.body(ctx, k)
+	if err != nil || !st.isName(k, target) {
 		return body, generation, err
 	}
 	body, err = customize.Name(body)
@@ -83,10 +83,10 @@ func (d *State) bodyAt(ctx context.Context, k store.Key, target string) ([]byte,
 }
 
 // isName reports whether a target has of an object less than all, for its name alone.
-func (d *State) isName(k store.Key, target string) bool {
-	d.catalog.RLock()
-	defer d.catalog.RUnlock()
-	o := d.catalog.Find(k)
+func (st *State) isName(k store.Key, target string) bool {
+	st.catalog.RLock()
+	defer st.catalog.RUnlock()
+	o := st.catalog.Find(k)
 	return o != nil && o.NameAt(target) != nil
 }
 

@@ -56,22 +56,22 @@ func (u *unpacked) body(r *catalog.Kept, k store.Key) (rollout.Object, error) {
 
 // releasedBody is the body of an object for a target, where the release of the target has another version
 // than the object has now. ok is false where it has not.
-func (d *State) releasedBody(k store.Key, target string) (body []byte, generation int64, ok bool, err error) {
-	d.catalog.RLock()
-	o := d.catalog.Find(k)
-	if o == nil || d.catalog.Rolling(o.Source) == nil {
-		d.catalog.RUnlock()
+func (st *State) releasedBody(k store.Key, target string) (body []byte, generation int64, ok bool, err error) {
+	st.catalog.RLock()
+	o := st.catalog.Find(k)
+	if o == nil || st.catalog.Rolling(o.Source) == nil {
+		st.catalog.RUnlock()
 		return nil, 0, false, nil
 	}
-	v, has := d.catalog.VersionAt(o, target)
-	d.catalog.RUnlock()
+	v, has := st.catalog.VersionAt(o, target)
+	st.catalog.RUnlock()
 	switch {
 	case !has:
 		return nil, 0, false, store.ErrGone
 	case v.Release == nil:
 		return nil, 0, false, nil
 	}
-	is, err := d.unpacked.body(v.Release, k)
+	is, err := st.unpacked.body(v.Release, k)
 	if err != nil {
 		return nil, 0, false, err
 	}
@@ -81,7 +81,7 @@ func (d *State) releasedBody(k store.Key, target string) (body []byte, generatio
 // digest is that of what of an object makes a release: all that is sent of it, but for its status, the
 // count and the division of replicas of a workload, and the fields that the targets own. It is 0 where its
 // Placement has no releases.
-func (d *State) digest(w store.Write, m *catalog.RenderOptions) uint64 {
+func (st *State) digest(w store.Write, m *catalog.RenderOptions) uint64 {
 	if m == nil || !m.Releases {
 		return 0
 	}
@@ -95,7 +95,7 @@ func (d *State) digest(w store.Write, m *catalog.RenderOptions) uint64 {
 	}
 	undivided := *m
 	undivided.Division = nil
-	body, err := customize.Render(obj, d.origin(w.Key, &undivided, fields.Clone(fields.Map(w.Object, "metadata"), "uid")))
+	body, err := customize.Render(obj, st.origin(w.Key, &undivided, fields.Clone(fields.Map(w.Object, "metadata"), "uid")))
 	if err != nil {
 		return 0 // the object itself cannot be rendered either
 	}

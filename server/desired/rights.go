@@ -21,8 +21,8 @@ func decidesRights(k store.Key) bool {
 }
 
 // forgetRights forgets everything before a snapshot is taken.
-func (d *State) forgetRights() {
-	for _, s := range d.catalog.Spaces {
+func (st *State) forgetRights() {
+	for _, s := range st.catalog.Spaces {
 		s.Rights = catalog.Rights{}
 		for _, n := range s.Namespaces {
 			n.PodAPI = placement.NoWish

@@ -137,14 +137,14 @@ func (s *step) sweepRollouts() {
 }
 
 // wakeRollouts has all rollouts looked at, after a snapshot.
-func (d *State) wakeRollouts() {
-	for _, r := range d.catalog.Rollouts {
-		d.catalog.Rolls.Add(r.Ref())
+func (st *State) wakeRollouts() {
+	for _, r := range st.catalog.Rollouts {
+		st.catalog.Rolls.Add(r.Ref())
 	}
-	for _, sp := range d.catalog.Spaces {
+	for _, sp := range st.catalog.Spaces {
 		for _, b := range sp.Placements {
 			if b.Group.Progressive() {
-				d.catalog.Rolls.Add(b.Group.UnitRef())
+				st.catalog.Rolls.Add(b.Group.UnitRef())
 			}
 		}
 	}

@@ -101,8 +101,8 @@ func (s *step) ruleChanged(sp *catalog.Space, b *catalog.Rulebook, gone bool) {
 	}
 }
 
-func (d *State) wakeUnlessBulk(s *step) {
+func (st *State) wakeUnlessBulk(s *step) {
 	if !s.bulk {
-		d.catalog.WakeAll()
+		st.catalog.WakeAll()
 	}
 }

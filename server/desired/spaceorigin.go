@@ -42,4 +42,4 @@ func (s *spaceOrigins) get(name string) spaceOrigin {
 }
 
 // SpaceUID returns the UID of a space, empty when it is not known.
-func (d *State) SpaceUID(space string) string { return d.spaceOrigins.get(space).uid }
+func (st *State) SpaceUID(space string) string { return st.spaceOrigins.get(space).uid }

@@ -58,11 +58,11 @@ func New(cfg Config, c *catalog.Catalog) *State {
 
 // Begin tells the eras of the data when they are known later than New; it comes before the first
 // Reset.
-func (d *State) Begin(eras store.Eras) { d.cfg.Eras = eras }
+func (st *State) Begin(eras store.Eras) { st.cfg.Eras = eras }
 
 // Begun is the era of this leader.
-func (d *State) Begun() store.Era {
-	if e := d.cfg.Eras.Current(); e != 0 {
+func (st *State) Begun() store.Era {
+	if e := st.cfg.Eras.Current(); e != 0 {
 		return e
 	}
 	return store.NewEra()

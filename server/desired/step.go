@@ -22,9 +22,9 @@ type step struct {
 	content   *catalog.Kept       // of the release whose record is taken, where it was read before
 }
 
-func (d *State) begin(revision int64) *step {
-	d.catalog.Revision = max(d.catalog.Revision, revision)
-	return &step{d: d, revision: d.catalog.Revision, changes: map[string][]store.Change{},
+func (st *State) begin(revision int64) *step {
+	st.catalog.Revision = max(st.catalog.Revision, revision)
+	return &step{d: st, revision: st.catalog.Revision, changes: map[string][]store.Change{},
 		spaces: map[*catalog.Space]struct{}{},
 		spaced: map[*catalog.Namespace]struct{}{}, yielded: map[string]struct{}{}}
 }

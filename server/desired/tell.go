@@ -10,20 +10,20 @@ import (
 )
 
 // Content returns what a Placement has to carry out. It is false for one that is not known.
-func (d *State) Content(k store.Key) (placement.Content, bool) {
-	d.catalog.RLock()
-	defer d.catalog.RUnlock()
-	g := d.catalog.Group(catalog.Ref{Kind: catalog.OfPlacement, Key: k})
+func (st *State) Content(k store.Key) (placement.Content, bool) {
+	st.catalog.RLock()
+	defer st.catalog.RUnlock()
+	g := st.catalog.Group(catalog.Ref{Kind: catalog.OfPlacement, Key: k})
 	if g == nil {
 		return placement.Content{}, false
 	}
 	c := placement.Content{Targets: g.Record.List()}
 	g.Members(func(o *catalog.Object) bool {
-		if d.catalog.OnlyAlong(o) {
+		if st.catalog.OnlyAlong(o) {
 			return true
 		}
-		c.Objects = append(c.Objects, placement.Asked{Key: o.Key(), Demand: o.Demand(), Unsent: d.catalog.Unsent(o),
-			Versions: d.catalog.VersionsOn(o)})
+		c.Objects = append(c.Objects, placement.Asked{Key: o.Key(), Demand: o.Demand(), Unsent: st.catalog.Unsent(o),
+			Versions: st.catalog.VersionsOn(o)})
 		return true
 	})
 	slices.SortFunc(c.Objects, func(a, b placement.Asked) int { return strings.Compare(a.Key.Encode(), b.Key.Encode()) })
@@ -50,26 +50,26 @@ func (cfg Config) queued(c *catalog.Catalog) Config {
 }
 
 // ToldPlacement hands on what Config.Placement is for. The lock must not be held.
-func (d *State) ToldPlacement(k store.Key, target string) {
-	if d.outside.Placement != nil {
-		d.outside.Placement(k, target)
+func (st *State) ToldPlacement(k store.Key, target string) {
+	if st.outside.Placement != nil {
+		st.outside.Placement(k, target)
 	}
 }
 
 // toldContent tells of an object that is another, or elsewhere.
-func (d *State) toldContent(o *catalog.Object) {
+func (st *State) toldContent(o *catalog.Object) {
 	if o.Source != nil && o.Source.Kind == catalog.OfPlacement {
-		d.cfg.Placement(o.Source.Ref().Key, "")
+		st.cfg.Placement(o.Source.Ref().Key, "")
 	}
 }
 
 // TellMoves tells that moves from or to some targets are others. The lock must not be held.
-func (d *State) TellMoves(of ...[]string) {
-	if d.outside.Moved == nil {
+func (st *State) TellMoves(of ...[]string) {
+	if st.outside.Moved == nil {
 		return
 	}
 	for _, t := range slices.Compact(slices.Sorted(slices.Values(slices.Concat(of...)))) {
-		d.outside.Moved(t)
+		st.outside.Moved(t)
 	}
 }
 
@@ -86,9 +86,9 @@ func (s *step) tellNoEffect(w store.Write, r reading) {
 }
 
 // sized notes how large the body of an object is, and says on the object when that is too large.
-// d.mu must be held.
-func (d *State) sized(o *catalog.Object, n int) {
-	was := d.catalog.Oversize[o]
+// The lock must be held.
+func (st *State) sized(o *catalog.Object, n int) {
+	was := st.catalog.Oversize[o]
 	if n <= store.MaxBodyBytes {
 		n = 0
 	}
@@ -96,10 +96,10 @@ func (d *State) sized(o *catalog.Object, n int) {
 		return
 	}
 	if n == 0 {
-		delete(d.catalog.Oversize, o)
-		d.cfg.Refuse(o.Key(), nil)
+		delete(st.catalog.Oversize, o)
+		st.cfg.Refuse(o.Key(), nil)
 		return
 	}
-	d.catalog.Oversize[o] = n
-	d.cfg.Refuse(o.Key(), &store.ReportError{Reason: catalog.TooLarge, Message: catalog.SizeMessage(n)})
+	st.catalog.Oversize[o] = n
+	st.cfg.Refuse(o.Key(), &store.ReportError{Reason: catalog.TooLarge, Message: catalog.SizeMessage(n)})
 }

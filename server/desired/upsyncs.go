@@ -13,13 +13,13 @@ func (s *step) settleUpsyncs(sp *catalog.Space) {
 }
 
 // tellUpsyncs hands on that an Upsync of a space, or one of its Namespaces, is elsewhere now.
-func (d *State) tellUpsyncs(o *catalog.Object) {
+func (st *State) tellUpsyncs(o *catalog.Object) {
 	if o.Kind.Order != store.ClassRule && o.Kind.Order != store.ClassNamespace {
 		return
 	}
 	for rule := range o.Namespace.Space.Upsyncs {
 		if o.Kind.Order == store.ClassNamespace || rule == o {
-			d.cfg.Upsync(rule.Key())
+			st.cfg.Upsync(rule.Key())
 		}
 	}
 }

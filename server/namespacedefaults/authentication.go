@@ -16,11 +16,11 @@ const whyEmpty = "Names no authorities: neither client certificates nor request 
 // authentication makes what servers read that delegate authentication to the API of the space: metrics
 // adapters, and operators that protect their own endpoints. What somebody has put into the ConfigMap
 // stays.
-func (f *Controller) authentication(ctx context.Context, n namespace) error {
+func (c *Controller) authentication(ctx context.Context, n namespace) error {
 	config := store.Key{
 		Space: n.space, Resource: "configmaps", Namespace: n.name, Name: v1alpha1.AuthenticationConfig,
 	}
-	if err := f.ensure(ctx, config, object(config, "v1", "ConfigMap", whyEmpty)); err != nil {
+	if err := c.ensure(ctx, config, object(config, "v1", "ConfigMap", whyEmpty)); err != nil {
 		return err
 	}
 	reader := store.Key{
@@ -33,5 +33,5 @@ func (f *Controller) authentication(ctx context.Context, n namespace) error {
 		"apiGroups": []any{""}, "resources": []any{"configmaps"}, "resourceNames": []any{config.Name},
 		"verbs": []any{"get", "list", "watch"},
 	}}
-	return f.ensure(ctx, reader, role)
+	return c.ensure(ctx, reader, role)
 }

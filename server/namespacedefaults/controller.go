@@ -64,16 +64,16 @@ func New(c Config) *Controller {
 
 // Use says that somebody asks a space for such kinds, and returns when all of its namespaces have
 // them.
-func (f *Controller) Use(ctx context.Context, space string) error {
-	f.mu.Lock()
-	done, known := f.spaces[space]
+func (c *Controller) Use(ctx context.Context, space string) error {
+	c.mu.Lock()
+	done, known := c.spaces[space]
 	if !known {
 		// From here on new namespaces are noticed by Apply, so that none is missed between the list
 		// and the end.
 		done = make(chan struct{})
-		f.spaces[space] = done
+		c.spaces[space] = done
 	}
-	f.mu.Unlock()
+	c.mu.Unlock()
 	if known {
 		select {
 		case <-done:
@@ -83,20 +83,20 @@ func (f *Controller) Use(ctx context.Context, space string) error {
 		}
 	}
 	defer close(done)
-	err := f.all(ctx, space)
+	err := c.all(ctx, space)
 	if err != nil {
-		f.forget(space)
+		c.forget(space)
 	}
 	return err
 }
 
-func (f *Controller) all(ctx context.Context, space string) error {
-	names, err := f.cfg.Namespaces(ctx, space)
+func (c *Controller) all(ctx context.Context, space string) error {
+	names, err := c.cfg.Namespaces(ctx, space)
 	if err != nil {
 		return err
 	}
 	for _, name := range names {
-		if err := f.reconcile(ctx, namespace{space, name}); err != nil {
+		if err := c.reconcile(ctx, namespace{space, name}); err != nil {
 			return err
 		}
 	}
@@ -104,28 +104,28 @@ func (f *Controller) all(ctx context.Context, space string) error {
 }
 
 // Renew writes the ConfigMap of all namespaces anew: other authorities are trusted.
-func (f *Controller) Renew(ctx context.Context) {
-	f.mu.Lock()
-	all := make([]string, 0, len(f.spaces))
-	for space := range f.spaces {
+func (c *Controller) Renew(ctx context.Context) {
+	c.mu.Lock()
+	all := make([]string, 0, len(c.spaces))
+	for space := range c.spaces {
 		all = append(all, space)
 	}
-	f.mu.Unlock()
+	c.mu.Unlock()
 	for _, space := range all {
-		names, err := f.cfg.Namespaces(ctx, space)
+		names, err := c.cfg.Namespaces(ctx, space)
 		if err != nil {
-			f.cfg.Log.Warn("namespaces keep the authorities of before", "space", space, "err", err)
+			c.cfg.Log.Warn("namespaces keep the authorities of before", "space", space, "err", err)
 			continue
 		}
 		for _, name := range names {
-			f.queue.Add(namespace{space, name})
+			c.queue.Add(namespace{space, name})
 		}
 	}
 }
 
 // Reset takes everything that exists. A space is in use when one of its namespaces has the
 // ServiceAccount.
-func (f *Controller) Reset(_ int64, all store.Listing) {
+func (c *Controller) Reset(_ int64, all store.Listing) {
 	used, have := map[string]bool{}, map[namespace]int{}
 	for w := range all.Objects(func(k store.Key) bool {
 		return isAccount(k) || isRootCA(k) || isAuthentication(k)
@@ -135,67 +135,67 @@ func (f *Controller) Reset(_ int64, all store.Listing) {
 		case isAccount(w.Key):
 			used[w.Key.Space] = true
 			have[n]++
-		case isRootCA(w.Key) && f.current(w.Object), isAuthentication(w.Key):
+		case isRootCA(w.Key) && c.current(w.Object), isAuthentication(w.Key):
 			have[n]++
 		}
 	}
-	f.mu.Lock()
+	c.mu.Lock()
 	for space := range used {
-		if f.spaces[space] == nil {
+		if c.spaces[space] == nil {
 			done := make(chan struct{})
 			close(done)
-			f.spaces[space] = done
+			c.spaces[space] = done
 		}
 	}
-	f.mu.Unlock()
+	c.mu.Unlock()
 	for w := range all.Objects(isNamespace) {
 		lacks := 2
 		if w.Key.Name == metav1.NamespaceSystem {
 			lacks = 4
 		}
 		if n := (namespace{w.Key.Space, w.Key.Name}); have[n] < lacks {
-			f.enqueue(n)
+			c.enqueue(n)
 		}
 	}
 }
 
 // Apply takes one write.
-func (f *Controller) Apply(w store.Write) {
+func (c *Controller) Apply(w store.Write) {
 	switch {
 	case isNamespace(w.Key) && w.Object == nil:
 		if w.Key.Name == "default" { // it goes with its space alone
-			f.forget(w.Key.Space)
+			c.forget(w.Key.Space)
 		}
 	case isNamespace(w.Key):
-		f.enqueue(namespace{w.Key.Space, w.Key.Name})
-	case isAccount(w.Key) && w.Object == nil, isRootCA(w.Key) && !f.current(w.Object),
+		c.enqueue(namespace{w.Key.Space, w.Key.Name})
+	case isAccount(w.Key) && w.Object == nil, isRootCA(w.Key) && !c.current(w.Object),
 		isAuthentication(w.Key) && w.Object == nil:
-		f.enqueue(namespace{w.Key.Space, w.Key.Namespace})
+		c.enqueue(namespace{w.Key.Space, w.Key.Namespace})
 	}
 }
 
 // Progress means nothing to it.
-func (f *Controller) Progress(int64) {}
+func (c *Controller) Progress(int64) {}
 
-func (f *Controller) enqueue(n namespace) {
-	f.mu.Lock()
-	_, used := f.spaces[n.space]
-	f.mu.Unlock()
+func (c *Controller) enqueue(n namespace) {
+	c.mu.Lock()
+	_, used := c.spaces[n.space]
+	c.mu.Unlock()
 	if used {
-		f.queue.Add(n)
+		c.queue.Add(n)
 	}
 }
 
-func (f *Controller) forget(space string) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	delete(f.spaces, space)
+func (c *Controller) forget(space string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.spaces, space)
 }
 
 // Run makes what is new or was deleted until ctx ends.
-func (f *Controller) Run(ctx context.Context) error {
-	queue.Serve(ctx, f.queue, workers, f.reconcile, func(n namespace, err error) {
-		f.cfg.Log.Debug("namespace lacks its defaults yet", "space", n.space, "namespace", n.name, "err", err)
+func (c *Controller) Run(ctx context.Context) error {
+	queue.Serve(ctx, c.queue, workers, c.reconcile, func(n namespace, err error) {
+		c.cfg.Log.Debug("namespace lacks its defaults yet", "space", n.space, "namespace", n.name, "err", err)
 	})
 	return nil
 }

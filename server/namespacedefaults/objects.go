@@ -29,9 +29,9 @@ func isAuthentication(k store.Key) bool {
 }
 
 // current reports whether a ConfigMap, nil when it is gone, says what it should.
-func (f *Controller) current(obj map[string]any) bool {
+func (c *Controller) current(obj map[string]any) bool {
 	data := fields.Map(obj, "data")
-	return data[caKey] == string(f.cfg.Bundle())
+	return data[caKey] == string(c.cfg.Bundle())
 }
 
 // description is what a cluster says of kube-root-ca.crt.
@@ -40,24 +40,24 @@ const description = "Contains a CA bundle that can be used to verify the kube-ap
 	"No other usage is guaranteed across distributions of Kubernetes clusters."
 
 // reconcile makes what a namespace lacks. A namespace that is gone, or going, lacks nothing.
-func (f *Controller) reconcile(ctx context.Context, n namespace) error {
-	if !f.cfg.Has(n.space) {
+func (c *Controller) reconcile(ctx context.Context, n namespace) error {
+	if !c.cfg.Has(n.space) {
 		return nil
 	}
 	account := store.Key{Space: n.space, Resource: "serviceaccounts", Namespace: n.name, Name: Account}
-	if err := f.ensure(ctx, account, object(account, "v1", "ServiceAccount", "")); err != nil {
+	if err := c.ensure(ctx, account, object(account, "v1", "ServiceAccount", "")); err != nil {
 		return err
 	}
 	root := store.Key{Space: n.space, Resource: "configmaps", Namespace: n.name, Name: RootCA}
 	bundle := object(root, "v1", "ConfigMap", description)
-	bundle["data"] = map[string]any{caKey: string(f.cfg.Bundle())}
-	if err := f.ensure(ctx, root, bundle); err != nil {
+	bundle["data"] = map[string]any{caKey: string(c.cfg.Bundle())}
+	if err := c.ensure(ctx, root, bundle); err != nil {
 		return err
 	}
 	if n.name != metav1.NamespaceSystem {
 		return nil
 	}
-	return f.authentication(ctx, n)
+	return c.authentication(ctx, n)
 }
 
 // object is one of the objects that a cluster makes; description may be empty.
@@ -71,15 +71,15 @@ func object(k store.Key, apiVersion, kind, description string) map[string]any {
 
 // ensure makes an object, or gives it its data again. It does not look first: a cache may still
 // show what has just been deleted, and a patch that changes nothing writes nothing.
-func (f *Controller) ensure(ctx context.Context, k store.Key, obj map[string]any) error {
+func (c *Controller) ensure(ctx context.Context, k store.Key, obj map[string]any) error {
 	apiVersion := fields.String(obj, "apiVersion")
-	_, err := f.cfg.API.Create(ctx, k, apiVersion, obj)
+	_, err := c.cfg.API.Create(ctx, k, apiVersion, obj)
 	if data := obj["data"]; apierrors.IsAlreadyExists(err) && data != nil {
 		var patch []byte
 		if patch, err = json.Marshal(map[string]any{"data": data}); err != nil {
 			return err
 		}
-		_, err = f.cfg.API.Patch(ctx, k, apiVersion, "", patch)
+		_, err = c.cfg.API.Patch(ctx, k, apiVersion, "", patch)
 	}
 	switch {
 	case err == nil, apierrors.IsAlreadyExists(err), apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):

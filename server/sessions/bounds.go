@@ -10,7 +10,7 @@ import (
 )
 
 // setBoundsCondition says what is placed on a target that has bounds, and whether that is within them.
-func (d *Server) setBoundsCondition(st *v1alpha1.SyncTarget) {
+func (srv *Server) setBoundsCondition(st *v1alpha1.SyncTarget) {
 	st.Status.Requested = nil
 	if st.Spec.Bounds == nil {
 		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionWithinBounds)
@@ -18,7 +18,7 @@ func (d *Server) setBoundsCondition(st *v1alpha1.SyncTarget) {
 	if st.Spec.Bounds == nil && (st.Spec.Elastic == nil || *st.Spec.Elastic) {
 		return
 	}
-	room, objects := d.cfg.Delivery.Room(st.Name)
+	room, objects := srv.cfg.Delivery.Room(st.Name)
 	n, pods := int64(objects), room.Requested.Pods
 	st.Status.Requested = &v1alpha1.Bounds{
 		CPU:    resource.NewMilliQuantity(room.Requested.CPU, resource.DecimalSI),

@@ -17,15 +17,15 @@ const (
 
 // sameLocked refuses a second name for a cluster: two agents would delete and rewrite each other's
 // objects. A cluster that the target was let in with before is not refused.
-func (d *Server) sameLocked(name string, hello tunnel.Hello) error {
+func (srv *Server) sameLocked(name string, hello tunnel.Hello) error {
 	if hello.Cluster == "" || hello.Force {
 		return nil
 	}
-	if known, ok := d.targets.get(name); ok && known.object.Status.ClusterUID == hello.Cluster {
+	if known, ok := srv.targets.get(name); ok && known.object.Status.ClusterUID == hello.Cluster {
 		return nil
 	}
-	other := d.targets.withCluster(hello.Cluster, name)
-	for _, s := range d.sessions {
+	other := srv.targets.withCluster(hello.Cluster, name)
+	for _, s := range srv.sessions {
 		if other == "" && s.target != name && s.hello.Cluster == hello.Cluster {
 			other = s.target
 		}
@@ -63,11 +63,11 @@ func (t *targets) withCluster(uid, but string) (name string) {
 
 // loops refuses a relay that is this center, or above it: what it wants would come back to it for
 // ever.
-func (d *Server) loops(name string, hello tunnel.Hello) error {
+func (srv *Server) loops(name string, hello tunnel.Hello) error {
 	switch {
 	case hello.Center.IsZero():
 		return nil
-	case hello.Center == d.cfg.Incarnation:
+	case hello.Center == srv.cfg.Incarnation:
 		return &tunnel.Refused{
 			Reason: ownParent,
 			Final:  true,
@@ -76,7 +76,7 @@ func (d *Server) loops(name string, hello tunnel.Hello) error {
 				name,
 			),
 		}
-	case slices.Contains(d.above(), hello.Center):
+	case slices.Contains(srv.above(), hello.Center):
 		return &tunnel.Refused{
 			Reason:  ownParent,
 			Final:   true,
@@ -87,27 +87,27 @@ func (d *Server) loops(name string, hello tunnel.Hello) error {
 }
 
 // above are the centers above this one.
-func (d *Server) above() []store.Incarnation {
-	return d.cfg.Center.Above()
+func (srv *Server) above() []store.Incarnation {
+	return srv.cfg.Center.Above()
 }
 
 // unwelcome notes why a target was refused for good: its status says so.
-func (d *Server) unwelcome(name string, err error) error {
+func (srv *Server) unwelcome(name string, err error) error {
 	why := tunnel.FinalRefusal(err)
-	d.cfg.Log.Warn("a target was refused", "target", name, "reason", why.Reason, "why", why.Message)
-	d.mu.Lock()
-	d.unwanted[name] = why
-	d.mu.Unlock()
-	d.targets.touch(name)
+	srv.cfg.Log.Warn("a target was refused", "target", name, "reason", why.Reason, "why", why.Message)
+	srv.mu.Lock()
+	srv.unwanted[name] = why
+	srv.mu.Unlock()
+	srv.targets.touch(name)
 	return err
 }
 
 // setRefusedCondition says in a status why the target has no session, when that is because it was
 // refused.
-func (d *Server) setRefusedCondition(st *v1alpha1.SyncTarget) {
-	d.mu.Lock()
-	why := d.unwanted[st.Name]
-	d.mu.Unlock()
+func (srv *Server) setRefusedCondition(st *v1alpha1.SyncTarget) {
+	srv.mu.Lock()
+	why := srv.unwanted[st.Name]
+	srv.mu.Unlock()
 	if why != nil {
 		set(st, v1alpha1.ConditionConnected, "False", why.Reason, why.Message)
 	}

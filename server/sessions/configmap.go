@@ -18,8 +18,8 @@ var configMaps = schema.GroupVersionResource{Version: "v1", Resource: "configmap
 
 // writeConfigMap sets one key of a ConfigMap in which the center tells admins how it is, and
 // creates the ConfigMap if there is none. Its other keys stay.
-func (d *Server) writeConfigMap(ctx context.Context, name, key, value string) error {
-	client, err := d.client()
+func (srv *Server) writeConfigMap(ctx context.Context, name, key, value string) error {
+	client, err := srv.client()
 	if err != nil {
 		return err
 	}

@@ -21,38 +21,38 @@ import (
 const dataBudget = 256 << 20
 
 // newLinks returns the parent's data connections.
-func (d *Server) newLinks(metrics *data.Metrics) *data.Links {
+func (srv *Server) newLinks(metrics *data.Metrics) *data.Links {
 	return data.NewLinks(data.LinksConfig{
-		Config: data.Config{Budget: d.budget, Meter: d.meter, Metrics: metrics},
-		Serve:  d.cfg.Center.Streams,
-		OnEnd:  func(l *data.Link) { d.accountData(l, time.Now()) },
+		Config: data.Config{Budget: srv.budget, Meter: srv.meter, Metrics: metrics},
+		Serve:  srv.cfg.Center.Streams,
+		OnEnd:  func(l *data.Link) { srv.accountData(l, time.Now()) },
 	})
 }
 
 // OpenStream implements tunnel.StreamOpener. The data connection of a target may outlive its
 // session; a target with neither is away. It fails with mux.ErrTooManyStreams where the target has
 // as many as it may.
-func (d *Server) OpenStream(ctx context.Context, target string) (tunnel.Stream, error) {
+func (srv *Server) OpenStream(ctx context.Context, target string) (tunnel.Stream, error) {
 	var asked data.Session
-	if s := d.session(target); s != nil && d.member(s.conn.Peer()) == nil { // else it is ending
+	if s := srv.session(target); s != nil && srv.member(s.conn.Peer()) == nil { // else it is ending
 		asked = asking{s}
 	}
-	stream, err := d.links.Open(ctx, target, asked)
+	stream, err := srv.links.Open(ctx, target, asked)
 	if err == nil || ctx.Err() != nil || errors.Is(err, mux.ErrTooManyStreams) {
 		return stream, err
 	}
-	return nil, &tunnel.Away{Target: target, Since: d.lastKnown(target), Reason: err.Error()}
+	return nil, &tunnel.Away{Target: target, Since: srv.lastKnown(target), Reason: err.Error()}
 }
 
 // lastKnown is when a target was last heard of, zero when it never was.
-func (d *Server) lastKnown(target string) time.Time {
-	if s := d.session(target); s != nil {
+func (srv *Server) lastKnown(target string) time.Time {
+	if s := srv.session(target); s != nil {
 		return s.lastHeard()
 	}
-	if at, left := d.disconnected(target); left {
+	if at, left := srv.disconnected(target); left {
 		return at
 	}
-	if known, ok := d.targets.get(target); ok && known.object.Status.LastSeen != nil {
+	if known, ok := srv.targets.get(target); ok && known.object.Status.LastSeen != nil {
 		return known.object.Status.LastSeen.Time
 	}
 	return time.Time{}
@@ -74,45 +74,45 @@ func (a asking) Instance() string { return a.s.hello.Instance }
 func (a asking) Ask(c tunnel.Connect) bool { return a.s.commands.Put(c) }
 
 // takes returns what the listeners do with data connections.
-func (d *Server) takes(ctx context.Context) (overQUIC quic.DataConfig, overTCP func(*tcp.Data)) {
-	overQUIC = quic.DataConfig{Expects: d.links.ExpectsFrom, Budget: d.budget,
-		Take: func(c *quic.Data) { d.links.Take(ctx, c) }}
-	return overQUIC, func(c *tcp.Data) { d.links.Take(ctx, c) }
+func (srv *Server) takes(ctx context.Context) (overQUIC quic.DataConfig, overTCP func(*tcp.Data)) {
+	overQUIC = quic.DataConfig{Expects: srv.links.ExpectsFrom, Budget: srv.budget,
+		Take: func(c *quic.Data) { srv.links.Take(ctx, c) }}
+	return overQUIC, func(c *tcp.Data) { srv.links.Take(ctx, c) }
 }
 
 // endData ends the data connection of a target whose holder does not, or no longer, belong here.
-func (d *Server) endData(target string, why error) {
-	d.links.End(target, why, func(who tunnel.Identity) bool { return d.member(who) == nil })
+func (srv *Server) endData(target string, why error) {
+	srv.links.End(target, why, func(who tunnel.Identity) bool { return srv.member(who) == nil })
 }
 
 // verify lets an agent's handshake pass, or not. A data connection that nobody has asked for ends
 // with its handshake, before it costs anything.
-func (d *Server) verify(s tls.ConnectionState) error {
-	if err := enroll.VerifyAgent(s.PeerCertificates[0], d.cfg.Authorities.AgentCAs()); err != nil {
+func (srv *Server) verify(s tls.ConnectionState) error {
+	if err := enroll.VerifyAgent(s.PeerCertificates[0], srv.cfg.Authorities.AgentCAs()); err != nil {
 		return err
 	}
 	if s.NegotiatedProtocol != tunnel.DataALPN {
 		return nil
 	}
 	who, err := enroll.IdentityOf(s.PeerCertificates[0])
-	if err == nil && !d.links.Expects(d.Resolve(who)) {
+	if err == nil && !srv.links.Expects(srv.Resolve(who)) {
 		err = tunnel.ErrUnasked
 	}
 	return err
 }
 
 // accountData counts what has crossed a data connection since the last call.
-func (d *Server) accountData(l *data.Link, at time.Time) {
+func (srv *Server) accountData(l *data.Link, at time.Time) {
 	name := l.Peer().Target
-	known, ok := d.targets.get(name)
+	known, ok := srv.targets.get(name)
 	if !ok {
 		return
 	}
 	c := l.Crossed()
 	by := v1alpha1.BytesByPurpose{Streams: int64(c.Streams), Transport: int64(c.Transport)}
 	crossed := crossing{down: int64(c.Sent), up: int64(c.Received), by: by}
-	today := d.usage.add(name, known, at, crossed, known.link.quiet.at(at))
-	if s := d.session(name); s != nil {
+	today := srv.usage.add(name, known, at, crossed, known.link.quiet.at(at))
+	if s := srv.session(name); s != nil {
 		s.use.Set(known.link.use(at, today.Budgeted))
 		s.markChanged()
 	}

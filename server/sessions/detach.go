@@ -35,24 +35,24 @@ func (is detach) waits() bool { return is.deleting && is.held }
 
 // remains is how much a target that is being emptied still has, by its own reports; known is false
 // while it has not taken over the order.
-func (d *Server) remains(s *session) (n int, known bool) {
-	if s == nil || !s.state(d.cfg.Delivery.Count(s.target)).done {
+func (srv *Server) remains(s *session) (n int, known bool) {
+	if s == nil || !s.state(srv.cfg.Delivery.Count(s.target)).done {
 		return 0, false
 	}
-	return d.cfg.Inboxes.Len(s.target), true
+	return srv.cfg.Inboxes.Len(s.target), true
 }
 
 // reconcileFinalizer puts our finalizer on a SyncTarget whose policy empties it, and takes it off
 // when the target is empty or the policy is another.
-func (d *Server) reconcileFinalizer(ctx context.Context, name string) error {
-	known, ok := d.targets.get(name)
+func (srv *Server) reconcileFinalizer(ctx context.Context, name string) error {
+	known, ok := srv.targets.get(name)
 	if !ok {
 		return nil
 	}
 	is := known.detach
 	want := is.clean
 	if is.deleting {
-		n, acked := d.remains(d.session(name))
+		n, acked := srv.remains(srv.session(name))
 		want = is.held && is.clean && (!acked || n > 0)
 	}
 	if want == is.held {
@@ -74,7 +74,7 @@ func (d *Server) reconcileFinalizer(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	client, err := d.client()
+	client, err := srv.client()
 	if err != nil {
 		return err
 	}
@@ -90,24 +90,24 @@ func (d *Server) reconcileFinalizer(ctx context.Context, name string) error {
 	if apierrors.IsNotFound(err) {
 		return nil
 	} else if err == nil && is.deleting {
-		d.cfg.Log.Info("the target is detached", "target", name, "clean", is.clean)
+		srv.cfg.Log.Info("the target is detached", "target", name, "clean", is.clean)
 	}
 	return err
 }
 
 // setDetachingCondition says how far the removal of a SyncTarget is.
-func (d *Server) setDetachingCondition(st *v1alpha1.SyncTarget, s *session) {
+func (srv *Server) setDetachingCondition(st *v1alpha1.SyncTarget, s *session) {
 	if st.DeletionTimestamp == nil || !slices.Contains(st.Finalizers, v1alpha1.FinalizerDetach) {
 		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionDetaching)
 		return
 	}
-	n, acked := d.remains(s)
+	n, acked := srv.remains(s)
 	reason, message := "Cleaning", fmt.Sprintf("%d objects and pods are still on the target", n)
-	left, _ := d.cfg.Delivery.Remaining(st.Name)
+	left, _ := srv.cfg.Delivery.Remaining(st.Name)
 	switch {
 	case left.Units > 0:
 		reason, message = "Moving", fmt.Sprintf("%d units move away first; see: skerry status %s", left.Units, st.Name)
-		if stuck := stuckOf(d.cfg.Delivery.MovesOf(st.Name)); len(stuck) > 0 {
+		if stuck := stuckOf(srv.cfg.Delivery.MovesOf(st.Name)); len(stuck) > 0 {
 			reason = string(placement.CannotLeave)
 			message = fmt.Sprintf("%s, and %d cannot leave: %s: %s. To delete what nothing replaces, with its data: "+
 				"skerry target remove %s --clean --allow-loss=%d", here(left.Units), len(stuck), stuck[0].Key,

@@ -39,23 +39,23 @@ func redecided(before, now *v1alpha1.SyncTargetSpec) bool {
 
 // setDrainedCondition says how far a target is that workloads have to leave. It returns the Events that
 // tell what is new of that.
-func (d *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) []placement.Event {
-	left, leaves := d.cfg.Delivery.Remaining(st.Name)
+func (srv *Server) setDrainedCondition(st *v1alpha1.SyncTarget, s *session) []placement.Event {
+	left, leaves := srv.cfg.Delivery.Remaining(st.Name)
 	if !leaves || left.Why == placement.LeaveRemoved || left.Why == placement.LeaveDiscarded {
 		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionDrained)
 		st.Status.Drain = nil
 		return nil
 	}
 	before := drainOf(st)
-	moves := d.cfg.Delivery.MovesOf(st.Name)
+	moves := srv.cfg.Delivery.MovesOf(st.Name)
 	stuck := stuckOf(moves)
 	blocks := blocksOf(stuck)
-	reported := d.cfg.Inboxes.Len(st.Name)
+	reported := srv.cfg.Inboxes.Len(st.Name)
 	st.Status.Drain = &v1alpha1.SyncTargetDrain{
 		Units: int32(left.Units), Stuck: int32(len(stuck)), Reported: int32(reported), Ended: int32(left.Ended),
 	}
 	status, reason, message := metav1.ConditionFalse, "Draining", here(left.Units)
-	_, acked := d.remains(s)
+	_, acked := srv.remains(s)
 	switch {
 	case left.Units > 0 && left.Halted:
 		reason, message = "EvictionHalted", "more than half of all targets are away or tainted, so nothing moves by itself. "+

@@ -32,13 +32,13 @@ const attempts = 5
 // redeem takes a use of a token and signs the certificate of the site that came with it. The use is
 // written down before anything is handed out, by a write that only one can win; a site that lost the
 // answer comes again with the same key and gets it once more.
-func (d *Server) redeem(ctx context.Context, r enroll.JoinRequest) (chain []byte, err error) {
-	client, err := d.client()
+func (srv *Server) redeem(ctx context.Context, r enroll.JoinRequest) (chain []byte, err error) {
+	client, err := srv.client()
 	if err != nil {
 		return nil, err
 	}
 	for range attempts {
-		chain, err = d.tryRedeem(ctx, client, r)
+		chain, err = srv.tryRedeem(ctx, client, r)
 		if !apierrors.IsConflict(err) && !apierrors.IsAlreadyExists(err) {
 			break
 		}
@@ -57,39 +57,39 @@ type joining struct {
 
 // tryRedeem fails with a conflict when the token or the SyncTarget is not what it was when it was
 // read.
-func (d *Server) tryRedeem(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) ([]byte, error) {
-	j, chain, err := d.record(ctx, client, r)
+func (srv *Server) tryRedeem(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) ([]byte, error) {
+	j, chain, err := srv.record(ctx, client, r)
 	if err != nil {
 		return nil, err
 	}
-	d.targets.await(ctx, j.name, j.key)
-	d.cfg.Log.Info("a site joined", "target", j.name, "token", j.token.ID)
+	srv.targets.await(ctx, j.name, j.key)
+	srv.cfg.Log.Info("a site joined", "target", j.name, "token", j.token.ID)
 	return chain, nil
 }
 
 // record writes down who joins, one after the other: many sites may join with one token at the same
 // time, and each would take its record from the others. Who has no token waits for nobody, and nobody
 // for him.
-func (d *Server) record(
+func (srv *Server) record(
 	ctx context.Context,
 	client dynamic.Interface,
 	r enroll.JoinRequest,
 ) (j joining, chain []byte, err error) {
-	if _, err := d.token(ctx, client, r); err != nil {
+	if _, err := srv.token(ctx, client, r); err != nil {
 		return j, nil, err
 	}
 	select {
-	case d.joins <- struct{}{}:
+	case srv.joins <- struct{}{}:
 	case <-ctx.Done():
 		return j, nil, ctx.Err()
 	}
-	defer func() { <-d.joins }()
-	j, err = d.judge(ctx, client, r)
+	defer func() { <-srv.joins }()
+	j, err = srv.judge(ctx, client, r)
 	if err != nil {
 		return j, nil, err
 	}
 	token, target := j.token, j.target
-	chain, err = d.cfg.Credentials.Sign(r.CSR, r.Name)
+	chain, err = srv.cfg.Credentials.Sign(r.CSR, r.Name)
 	if err != nil {
 		return j, nil, fmt.Errorf("%w: %w", enroll.ErrName, err)
 	}
@@ -111,8 +111,8 @@ func (d *Server) record(
 }
 
 // judge says whether a join is let in. It reads the token and the SyncTarget, and changes nothing.
-func (d *Server) judge(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) (j joining, err error) {
-	if j.token, err = d.token(ctx, client, r); err != nil {
+func (srv *Server) judge(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) (j joining, err error) {
+	if j.token, err = srv.token(ctx, client, r); err != nil {
 		return j, err
 	}
 	// The API refuses these names, too, but only after the token is used up.
@@ -126,7 +126,7 @@ func (d *Server) judge(ctx context.Context, client dynamic.Interface, r enroll.J
 	if j.key, err = keyOf(r.CSR); err != nil {
 		return j, fmt.Errorf("%w: %w", enroll.ErrName, err)
 	}
-	j.name = d.targets.holder(r.Name, j.key)
+	j.name = srv.targets.holder(r.Name, j.key)
 	use, again := j.token.used[j.key]
 	if again && use.Name != r.Name || !again && j.token.Spent() {
 		return j, enroll.ErrTokenUsed
@@ -165,19 +165,19 @@ func (d *Server) judge(ctx context.Context, client dynamic.Interface, r enroll.J
 			return j, enroll.ErrNameInUse
 		}
 	}
-	return j, d.welcomes(j.name, tunnel.Hello{
+	return j, srv.welcomes(j.name, tunnel.Hello{
 		Cluster: r.Behind.Cluster, Force: r.Behind.Force, Center: r.Behind.Center,
 	})
 }
 
 // welcomes refuses a join whose first session would be refused for good: the token would be used up, and
 // a target be there that never connects.
-func (d *Server) welcomes(name string, hello tunnel.Hello) error {
-	err := d.loops(name, hello)
+func (srv *Server) welcomes(name string, hello tunnel.Hello) error {
+	err := srv.loops(name, hello)
 	if err == nil {
-		d.mu.Lock()
-		err = d.sameLocked(name, hello)
-		d.mu.Unlock()
+		srv.mu.Lock()
+		err = srv.sameLocked(name, hello)
+		srv.mu.Unlock()
 	}
 	if refused := tunnel.FinalRefusal(err); refused != nil {
 		return fmt.Errorf("%w: %s", enroll.ErrNotHere, refused.Message)
@@ -188,20 +188,20 @@ func (d *Server) welcomes(name string, hello tunnel.Hello) error {
 // examine says what redeem would, and changes nothing: what `skerry doctor` asks before a join. A
 // site that has joined is asked for its key alone, and whoever has not that key learns nothing of
 // it, not even whether it exists.
-func (d *Server) examine(ctx context.Context, r enroll.JoinRequest) error {
-	client, err := d.client()
+func (srv *Server) examine(ctx context.Context, r enroll.JoinRequest) error {
+	client, err := srv.client()
 	if err != nil {
 		return err
 	}
 	if r.TokenID != "" {
-		_, err = d.judge(ctx, client, r)
+		_, err = srv.judge(ctx, client, r)
 		return err
 	}
 	key, err := enroll.ProvenKey(r.CSR)
 	if err != nil {
 		return fmt.Errorf("%w: %w", enroll.ErrName, err)
 	}
-	target, err := client.Resource(syncTargets).Get(ctx, d.targets.holder(r.Name, key), metav1.GetOptions{})
+	target, err := client.Resource(syncTargets).Get(ctx, srv.targets.holder(r.Name, key), metav1.GetOptions{})
 	switch {
 	case apierrors.IsNotFound(err):
 		return enroll.ErrUnknownSite
@@ -216,7 +216,7 @@ func (d *Server) examine(ctx context.Context, r enroll.JoinRequest) error {
 }
 
 // token finds the token of a request and checks secret and time.
-func (d *Server) token(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) (*storedToken, error) {
+func (srv *Server) token(ctx context.Context, client dynamic.Interface, r enroll.JoinRequest) (*storedToken, error) {
 	u, err := client.Resource(secrets).Namespace(tokenNamespace).Get(ctx, tokenPrefix+r.TokenID, metav1.GetOptions{})
 	if apierrors.IsNotFound(err) {
 		return nil, enroll.ErrTokenUnknown

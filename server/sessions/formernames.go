@@ -28,29 +28,29 @@ func namesToForget(obj map[string]any, log *slog.Logger) (names []string) {
 }
 
 // keepNames records the names that are advertised, and takes off those that an admin wants off.
-func (d *Server) keepNames(ctx context.Context) error {
-	if err := d.cfg.Authorities.KeepNames(); err != nil {
+func (srv *Server) keepNames(ctx context.Context) error {
+	if err := srv.cfg.Authorities.KeepNames(); err != nil {
 		return err
 	}
-	d.mu.Lock()
-	forget := d.forget
-	d.mu.Unlock()
+	srv.mu.Lock()
+	forget := srv.forget
+	srv.mu.Unlock()
 	if len(forget) == 0 {
 		return nil
 	}
-	if err := d.cfg.Authorities.ForgetNames(forget...); err != nil {
+	if err := srv.cfg.Authorities.ForgetNames(forget...); err != nil {
 		return err
 	}
-	d.cfg.Log.Info("names are taken off the certificate", "names", forget)
-	if err := d.writeConfigMap(ctx, v1alpha1.AuthoritiesName, v1alpha1.AuthoritiesForgetKey, ""); err != nil {
+	srv.cfg.Log.Info("names are taken off the certificate", "names", forget)
+	if err := srv.writeConfigMap(ctx, v1alpha1.AuthoritiesName, v1alpha1.AuthoritiesForgetKey, ""); err != nil {
 		return fmt.Errorf("empty the list of names to take off: %w", err)
 	}
 	return nil
 }
 
-// dialLocked returns the first connected targets that dial the center by a name. d.mu must be held.
-func (d *Server) dialLocked(name string) (targets []string) {
-	for target, s := range d.sessions {
+// dialLocked returns the first connected targets that dial the center by a name. srv.mu must be held.
+func (srv *Server) dialLocked(name string) (targets []string) {
+	for target, s := range srv.sessions {
 		if host, _, err := net.SplitHostPort(s.hello.Dialled); err == nil && strings.EqualFold(host, name) {
 			targets = append(targets, target)
 		}

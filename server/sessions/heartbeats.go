@@ -26,21 +26,21 @@ type heartbeats struct {
 }
 
 // runHeartbeats asks for the next heartbeat if it is time for one, at most one in a glance.
-func (d *Server) runHeartbeats(now time.Time) {
-	b := &d.heartbeats
+func (srv *Server) runHeartbeats(now time.Time) {
+	b := &srv.heartbeats
 	if now.Before(b.next) {
 		return
 	}
 	if len(b.round) == 0 {
-		for _, s := range slices.SortedFunc(maps.Values(d.current()), older) {
+		for _, s := range slices.SortedFunc(maps.Values(srv.current()), older) {
 			b.round = append(b.round, s.target)
 		}
 	}
 	for len(b.round) > 0 {
 		name := b.round[0]
 		b.round = b.round[1:]
-		if s := d.session(name); s != nil && s.silent(now) {
-			d.targets.touch(name)
+		if s := srv.session(name); s != nil && s.silent(now) {
+			srv.targets.touch(name)
 			return
 		}
 	}

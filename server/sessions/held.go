@@ -108,8 +108,8 @@ func text(p store.Position) string {
 }
 
 // accepted sends an admin's acceptance to the agent, once, if it is of what the agent holds now.
-func (d *Server) accepted(s *session) {
-	known, ok := d.targets.get(s.target)
+func (srv *Server) accepted(s *session) {
+	known, ok := srv.targets.get(s.target)
 	if !ok || known.accept == "" {
 		return
 	}
@@ -126,7 +126,7 @@ func (d *Server) accepted(s *session) {
 	s.mu.Lock()
 	s.given = known.accept
 	s.mu.Unlock()
-	d.cfg.Log.Info(
+	srv.cfg.Log.Info(
 		"an admin's acceptance goes to the target",
 		"target",
 		s.target,

@@ -149,30 +149,30 @@ func (s *session) lacks() bool {
 }
 
 // followOwnLease has all targets of a relay ask again when its own lease is of other terms.
-func (d *Server) followOwnLease() {
-	own, known := d.cfg.Center.Lease()
+func (srv *Server) followOwnLease() {
+	own, known := srv.cfg.Center.Lease()
 	if !known {
 		return
 	}
 	own.Left = 0
-	d.leases.mu.Lock()
-	news := own != d.leases.own
-	d.leases.own = own
-	d.leases.mu.Unlock()
+	srv.leases.mu.Lock()
+	news := own != srv.leases.own
+	srv.leases.own = own
+	srv.leases.mu.Unlock()
 	if !news {
 		return
 	}
-	for _, s := range d.current() {
+	for _, s := range srv.current() {
 		s.commands.Put(tunnel.AskLease{})
 	}
 }
 
 // LeasesBelow reports whether a target has not confirmed yet that it stops at the end of a lease of
 // these terms, and whether one refuses that: a relay can promise no more than its targets have.
-func (d *Server) LeasesBelow(terms lease.Terms) (pending, refuses bool) {
-	d.leases.mu.Lock()
-	defer d.leases.mu.Unlock()
-	for _, t := range d.leases.of {
+func (srv *Server) LeasesBelow(terms lease.Terms) (pending, refuses bool) {
+	srv.leases.mu.Lock()
+	defer srv.leases.mu.Unlock()
+	for _, t := range srv.leases.of {
 		pending = pending || !t.recorded.Fences() || t.recorded.Duration > terms.Duration
 		refuses = refuses || t.refused()
 	}

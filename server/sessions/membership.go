@@ -29,10 +29,10 @@ const joinAgain = "What runs here goes on, and nothing is deleted. To join again
 // member refuses everybody but the holder of the key that is recorded for the target, with a
 // *tunnel.Refused. It is asked when a session begins, at each renewal, and when the SyncTarget
 // changes.
-func (d *Server) member(id tunnel.Identity) error {
-	known, ok := d.targets.get(id.Target)
+func (srv *Server) member(id tunnel.Identity) error {
+	known, ok := srv.targets.get(id.Target)
 	switch {
-	case d.targets.holder(id.Target, id.Key) != id.Target:
+	case srv.targets.holder(id.Target, id.Key) != id.Target:
 		return errRenaming(id.Target) // it was renamed since the session began
 	case !ok:
 		return &tunnel.Refused{Reason: targetUnknown, RetryAfter: retryStranger,

@@ -21,16 +21,16 @@ type offer struct {
 
 // offerAll sends the authorities of the moment to all agents that have others, or a certificate
 // that is about to count no more.
-func (d *Server) offerAll() {
-	is := d.cfg.Authorities.Authorities()
-	for _, s := range d.current() {
-		d.offerNow(s, is)
+func (srv *Server) offerAll() {
+	is := srv.cfg.Authorities.Authorities()
+	for _, s := range srv.current() {
+		srv.offerNow(s, is)
 	}
 }
 
-func (d *Server) offer(s *session) { d.offerNow(s, d.cfg.Authorities.Authorities()) }
+func (srv *Server) offer(s *session) { srv.offerNow(s, srv.cfg.Authorities.Authorities()) }
 
-func (d *Server) offerNow(s *session, is v1alpha1.AuthoritiesStatus) {
+func (srv *Server) offerNow(s *session, is v1alpha1.AuthoritiesStatus) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.holds == nil {
@@ -48,7 +48,7 @@ func (d *Server) offerNow(s *session, is v1alpha1.AuthoritiesStatus) {
 		return
 	}
 	if s.commands.Put(
-		tunnel.Bundle{PEM: d.cfg.Authorities.Bundle(), Renew: next.renew},
+		tunnel.Bundle{PEM: srv.cfg.Authorities.Bundle(), Renew: next.renew},
 	) { // else it is behind with its orders: later
 		s.offered = next
 	}

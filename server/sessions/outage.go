@@ -22,8 +22,8 @@ const signTime = 2500 * time.Millisecond
 
 // listen notes which sessions have been heard since the last call. It is of the goroutine of
 // runStatusWriter alone.
-func (d *Server) listen(now time.Time) {
-	for _, s := range d.current() {
+func (srv *Server) listen(now time.Time) {
+	for _, s := range srv.current() {
 		if received := s.conn.Stats().ReceivedBytes; received != s.received {
 			s.received = received
 			s.mu.Lock()
@@ -41,31 +41,31 @@ func (s *session) lastHeard() time.Time {
 }
 
 // assess finds the targets whose outage has begun or ended.
-func (d *Server) assess(now time.Time) {
-	for _, name := range d.targets.names() {
-		d.assessOne(name, now)
+func (srv *Server) assess(now time.Time) {
+	for _, name := range srv.targets.names() {
+		srv.assessOne(name, now)
 	}
 }
 
-func (d *Server) assessOne(name string, now time.Time) {
-	is, out, known := d.outageOf(name, now)
-	if !known || !d.cfg.Outages.Set(name, is, out) {
+func (srv *Server) assessOne(name string, now time.Time) {
+	is, out, known := srv.outageOf(name, now)
+	if !known || !srv.cfg.Outages.Set(name, is, out) {
 		return
 	}
-	d.targets.touch(name)
-	d.cfg.Summary.Outage(name)
+	srv.targets.touch(name)
+	srv.cfg.Summary.Outage(name)
 }
 
 // outageOf judges a target. known is false while this center has just started and the target may
 // still come: what was last said of it holds.
-func (d *Server) outageOf(name string, now time.Time) (is placement.Outage, out, known bool) {
-	t, ok := d.targets.get(name)
+func (srv *Server) outageOf(name string, now time.Time) (is placement.Outage, out, known bool) {
+	t, ok := srv.targets.get(name)
 	if !ok {
 		return is, false, true
 	}
-	s := d.session(name)
+	s := srv.session(name)
 	if s == nil {
-		return d.absence(name, t)
+		return srv.absence(name, t)
 	}
 	if heard := s.lastHeard(); now.Sub(heard) >= quietFor(t.link.class) {
 		return placement.Outage{Reason: placement.OutageSilent, Since: heard}, true, true
@@ -74,7 +74,7 @@ func (d *Server) outageOf(name string, now time.Time) (is placement.Outage, out,
 	said := s.said
 	s.mu.Unlock()
 	if said == nil { // a new session: its agent is heard, and has not said yet how its cluster is
-		before, was := d.cfg.Outages.Outage(name)
+		before, was := srv.cfg.Outages.Outage(name)
 		return is, false, !was || before.Reason == placement.OutageSilent
 	}
 	for _, c := range said.Conditions {
@@ -90,17 +90,17 @@ func (d *Server) outageOf(name string, now time.Time) (is placement.Outage, out,
 }
 
 // absence judges a target that has no session.
-func (d *Server) absence(name string, t target) (is placement.Outage, out, known bool) {
+func (srv *Server) absence(name string, t target) (is placement.Outage, out, known bool) {
 	is = placement.Outage{Reason: placement.OutageSilent, Since: t.object.CreationTimestamp.Time}
 	if seen := t.object.Status.LastSeen; seen != nil {
 		is.Since = seen.Time
 	}
-	heard, left := d.disconnected(name)
+	heard, left := srv.disconnected(name)
 	if left {
 		is.Since = heard
 	}
 	absent := apimeta.IsStatusConditionFalse(t.object.Status.Conditions, v1alpha1.ConditionConnected)
-	return is, true, left || absent || d.waited.Load()
+	return is, true, left || absent || srv.waited.Load()
 }
 
 // subtree judges a relay of whose sites none is connected, or that has none.
@@ -139,9 +139,9 @@ func since(t target, kind string, now time.Time) time.Time {
 }
 
 // withoutSession are the targets that have no session.
-func (d *Server) withoutSession() (names []string) {
-	sessions := d.current()
-	for _, name := range d.targets.names() {
+func (srv *Server) withoutSession() (names []string) {
+	sessions := srv.current()
+	for _, name := range srv.targets.names() {
 		if sessions[name] == nil {
 			names = append(names, name)
 		}

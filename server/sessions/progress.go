@@ -50,8 +50,8 @@ func newProgresses() *progresses {
 
 // Recount tells that what Config.Tally or Config.Moves says of a target may have changed. It does
 // not wait.
-func (d *Server) Recount(target string) {
-	p := d.progress
+func (srv *Server) Recount(target string) {
+	p := srv.progress
 	p.mu.Lock()
 	p.dirty[target] = true
 	p.mu.Unlock()
@@ -62,8 +62,8 @@ func (d *Server) Recount(target string) {
 }
 
 // count keeps the progress of targets until ctx ends.
-func (d *Server) count(ctx context.Context) {
-	p := d.progress
+func (srv *Server) count(ctx context.Context) {
+	p := srv.progress
 	for {
 		select {
 		case <-ctx.Done():
@@ -79,7 +79,7 @@ func (d *Server) count(ctx context.Context) {
 		p.mu.Unlock()
 		for _, name := range names {
 			began := time.Now()
-			d.countOne(name)
+			srv.countOne(name)
 			if !ondemand.Pause(ctx, countShare*time.Since(began)) {
 				return
 			}
@@ -89,18 +89,18 @@ func (d *Server) count(ctx context.Context) {
 
 // countOne counts what a target has; its status is written with others of its kind, see
 // Server.findStaleStatuses.
-func (d *Server) countOne(name string) {
-	s := d.session(name)
+func (srv *Server) countOne(name string) {
+	s := srv.session(name)
 	if s == nil {
-		d.targets.touch(name) // how far it is drained may be news
+		srv.targets.touch(name) // how far it is drained may be news
 		return
 	}
-	is := &progress{tally: d.cfg.Summary.Tally(name, maxNamed), moves: d.cfg.Delivery.MovesOf(name)}
-	if room, _ := d.cfg.Delivery.Room(name); room.Bounds != nil || room.Nodes != nil {
+	is := &progress{tally: srv.cfg.Summary.Tally(name, maxNamed), moves: srv.cfg.Delivery.MovesOf(name)}
+	if room, _ := srv.cfg.Delivery.Room(name); room.Bounds != nil || room.Nodes != nil {
 		is.requested = room.Requested
 	}
 	is.all, is.moves = len(is.moves), is.moves[:min(len(is.moves), maxNamed)]
-	p := d.progress
+	p := srv.progress
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if before := p.of[name]; before == nil || !reflect.DeepEqual(before, is) {

@@ -92,8 +92,8 @@ func supersedes(now, old *v1alpha1.SyncTarget) bool {
 
 // Resolve returns whom the certificate of an agent stands for: the SyncTarget that has its key and had
 // its name.
-func (d *Server) Resolve(id tunnel.Identity) tunnel.Identity {
-	if name := d.targets.holder(id.Target, id.Key); name != id.Target {
+func (srv *Server) Resolve(id tunnel.Identity) tunnel.Identity {
+	if name := srv.targets.holder(id.Target, id.Key); name != id.Target {
 		id.Certified, id.Target = id.Target, name
 	}
 	return id
@@ -160,19 +160,19 @@ func (t *targets) formerly(name string) (out []string) {
 }
 
 // inherit gives a SyncTarget that has come by a new name what was known of it by the old one.
-func (d *Server) inherit(name string, obj *v1alpha1.SyncTarget) {
+func (srv *Server) inherit(name string, obj *v1alpha1.SyncTarget) {
 	for _, former := range formerNames(obj) {
-		known, ok := d.targets.get(former)
+		known, ok := srv.targets.get(former)
 		if !ok || !supersedes(obj, known.object) {
 			continue
 		}
-		d.leases.rename(former, name)
-		d.usage.rename(former, name)
-		d.mu.Lock()
-		moveKey(d.left, former, name)
-		moveKey(d.barriers, former, name)
-		d.mu.Unlock()
-		d.Recount(name)
+		srv.leases.rename(former, name)
+		srv.usage.rename(former, name)
+		srv.mu.Lock()
+		moveKey(srv.left, former, name)
+		moveKey(srv.barriers, former, name)
+		srv.mu.Unlock()
+		srv.Recount(name)
 	}
 }
 
@@ -203,14 +203,14 @@ func (t *targets) wishes() map[string]string {
 }
 
 // rename fulfils the wishes for other names until ctx ends.
-func (d *Server) rename(ctx context.Context) {
+func (srv *Server) rename(ctx context.Context) {
 	tick := time.NewTicker(renamePause)
 	defer tick.Stop()
 	for {
-		wishes := d.targets.wishes()
+		wishes := srv.targets.wishes()
 		for _, from := range slices.Sorted(maps.Keys(wishes)) {
-			if err := d.renameOne(ctx, from, wishes[from]); err != nil && ctx.Err() == nil {
-				d.cfg.Log.Warn("a SyncTarget could not be renamed; it is tried again",
+			if err := srv.renameOne(ctx, from, wishes[from]); err != nil && ctx.Err() == nil {
+				srv.cfg.Log.Warn("a SyncTarget could not be renamed; it is tried again",
 					"target", from, "to", wishes[from], "err", err)
 			}
 		}
@@ -220,7 +220,7 @@ func (d *Server) rename(ctx context.Context) {
 			tick.Reset(renamePause)
 		}
 		select {
-		case <-d.renames.wake:
+		case <-srv.renames.wake:
 		case <-tick.C:
 		case <-ctx.Done():
 			return
@@ -229,39 +229,39 @@ func (d *Server) rename(ctx context.Context) {
 }
 
 // renameOne renames one target, or notes why that cannot be.
-func (d *Server) renameOne(ctx context.Context, from, to string) error {
-	known, ok := d.targets.get(from)
-	if !ok || d.cfg.Rename == nil {
+func (srv *Server) renameOne(ctx context.Context, from, to string) error {
+	known, ok := srv.targets.get(from)
+	if !ok || srv.cfg.Rename == nil {
 		return nil
 	}
-	begun := d.sameTarget(from, to)
+	begun := srv.sameTarget(from, to)
 	problem := renameProblem{}
 	if !begun {
-		if problem = d.forbids(known, from, to); problem == (renameProblem{}) {
+		if problem = srv.forbids(known, from, to); problem == (renameProblem{}) {
 			var err error
-			if problem, err = d.meansLocation(ctx, to); err != nil {
+			if problem, err = srv.meansLocation(ctx, to); err != nil {
 				return err
 			}
 		}
 	}
-	d.mu.Lock()
-	changed := d.renames.problems[from] != problem
-	if d.renames.problems[from] = problem; problem == (renameProblem{}) {
-		delete(d.renames.problems, from)
-		d.renames.pausing[from] = true
+	srv.mu.Lock()
+	changed := srv.renames.problems[from] != problem
+	if srv.renames.problems[from] = problem; problem == (renameProblem{}) {
+		delete(srv.renames.problems, from)
+		srv.renames.pausing[from] = true
 	}
-	s := d.sessions[from]
-	d.mu.Unlock()
+	s := srv.sessions[from]
+	srv.mu.Unlock()
 	if changed {
-		d.targets.touch(from)
+		srv.targets.touch(from)
 	}
 	if problem != (renameProblem{}) {
 		return nil
 	}
 	defer func() {
-		d.mu.Lock()
-		delete(d.renames.pausing, from)
-		d.mu.Unlock()
+		srv.mu.Lock()
+		delete(srv.renames.pausing, from)
+		srv.mu.Unlock()
 	}()
 	if s != nil {
 		s.cancel(tunnel.ErrDraining)
@@ -270,48 +270,48 @@ func (d *Server) renameOne(ctx context.Context, from, to string) error {
 		}
 	}
 	if !begun {
-		if err := d.cfg.Inboxes.Copy(from, to); err != nil {
-			d.cfg.Log.Warn("the reports of a target that is renamed could not be copied; it sends them again",
+		if err := srv.cfg.Inboxes.Copy(from, to); err != nil {
+			srv.cfg.Log.Warn("the reports of a target that is renamed could not be copied; it sends them again",
 				"target", from, "to", to, "err", err)
 		}
 	}
-	err := d.cfg.Rename.Rename(ctx, from, to)
+	err := srv.cfg.Rename.Rename(ctx, from, to)
 	for try := 1; err != nil && try < renameTries && ondemand.Pause(ctx, renamePause/renameTries); try++ {
-		err = d.cfg.Rename.Rename(ctx, from, to)
+		err = srv.cfg.Rename.Rename(ctx, from, to)
 	}
 	if err != nil {
 		return err
 	}
-	d.targets.awaitRenamed(ctx, from, to)
-	d.cfg.Log.Info("a target was renamed", "target", to, "was", from)
+	srv.targets.awaitRenamed(ctx, from, to)
+	srv.cfg.Log.Info("a target was renamed", "target", to, "was", from)
 	return nil
 }
 
 // sameTarget reports whether two names are of one SyncTarget that is being renamed.
-func (d *Server) sameTarget(from, to string) bool {
-	a, _ := d.targets.get(from)
-	b, ok := d.targets.get(to)
+func (srv *Server) sameTarget(from, to string) bool {
+	a, _ := srv.targets.get(from)
+	b, ok := srv.targets.get(to)
 	return ok && a.object != nil && supersedes(b.object, a.object)
 }
 
 // withdrawn forgets why a target could not be renamed when that is not wished any more.
-func (d *Server) withdrawn(name string, obj *v1alpha1.SyncTarget) {
-	d.mu.Lock()
-	problem, ok := d.renames.problems[name]
+func (srv *Server) withdrawn(name string, obj *v1alpha1.SyncTarget) {
+	srv.mu.Lock()
+	problem, ok := srv.renames.problems[name]
 	over := ok && obj.Annotations[v1alpha1.AnnotationRenameTo] != problem.to
 	if over {
-		delete(d.renames.problems, name)
+		delete(srv.renames.problems, name)
 	}
-	d.mu.Unlock()
+	srv.mu.Unlock()
 	if over {
-		d.targets.touch(name)
+		srv.targets.touch(name)
 	}
 }
 
 // forbids says why a target cannot have another name; the zero value where it can.
-func (d *Server) forbids(is target, from, to string) renameProblem {
-	s := d.session(from)
-	switch _, taken := d.targets.get(to); {
+func (srv *Server) forbids(is target, from, to string) renameProblem {
+	s := srv.session(from)
+	switch _, taken := srv.targets.get(to); {
 	case len(validation.IsDNS1123Label(to)) > 0:
 		return renameProblem{to, "InvalidName",
 			fmt.Sprintf("site name %q: use lower-case letters, digits and '-', at most 63", to)}
@@ -334,8 +334,8 @@ func (d *Server) forbids(is target, from, to string) renameProblem {
 
 // meansLocation says why a target cannot have the name of a Location: it would get all that is meant
 // for that.
-func (d *Server) meansLocation(ctx context.Context, to string) (renameProblem, error) {
-	client, err := d.client()
+func (srv *Server) meansLocation(ctx context.Context, to string) (renameProblem, error) {
+	client, err := srv.client()
 	if err != nil {
 		return renameProblem{}, fmt.Errorf("make a client: %w", err)
 	}
@@ -370,10 +370,10 @@ func (t *targets) awaitRenamed(ctx context.Context, from, to string) {
 }
 
 // renaming refuses a session while its target is renamed.
-func (d *Server) renaming(id tunnel.Identity) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.renames.pausing[id.Target] {
+func (srv *Server) renaming(id tunnel.Identity) error {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if !srv.renames.pausing[id.Target] {
 		return nil
 	}
 	return errRenaming(id.Target)
@@ -386,10 +386,10 @@ func errRenaming(name string) error {
 }
 
 // setRenamingCondition says in a status why a target does not have the name that is wished.
-func (d *Server) setRenamingCondition(st *v1alpha1.SyncTarget) {
-	d.mu.Lock()
-	problem, ok := d.renames.problems[st.Name]
-	d.mu.Unlock()
+func (srv *Server) setRenamingCondition(st *v1alpha1.SyncTarget) {
+	srv.mu.Lock()
+	problem, ok := srv.renames.problems[st.Name]
+	srv.mu.Unlock()
 	if !ok || st.Annotations[v1alpha1.AnnotationRenameTo] != problem.to {
 		apimeta.RemoveStatusCondition(&st.Status.Conditions, v1alpha1.ConditionRenaming)
 		return

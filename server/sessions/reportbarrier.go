@@ -6,21 +6,21 @@ import "skerry.dev/skerry/store"
 // durably stored what its feed had at a revision, and its reports were compared after that. What is
 // in its inbox then it has said knowing that revision. A target that has no session is asked when
 // it comes back. It does not wait.
-func (d *Server) RequestBarrier(target string, revision int64) {
-	d.mu.Lock()
-	d.barriers[target] = max(d.barriers[target], revision)
-	s := d.sessions[target]
-	d.mu.Unlock()
+func (srv *Server) RequestBarrier(target string, revision int64) {
+	srv.mu.Lock()
+	srv.barriers[target] = max(srv.barriers[target], revision)
+	s := srv.sessions[target]
+	srv.mu.Unlock()
 	if s != nil {
-		d.requestBarrier(s)
+		srv.requestBarrier(s)
 	}
 }
 
 // requestBarrier has the reports of a session compared when it is time to.
-func (d *Server) requestBarrier(s *session) {
-	d.mu.Lock()
-	revision := d.barriers[s.target]
-	d.mu.Unlock()
+func (srv *Server) requestBarrier(s *session) {
+	srv.mu.Lock()
+	revision := srv.barriers[s.target]
+	srv.mu.Unlock()
 	if revision > 0 && s.awaitBarrier(revision) {
 		s.again.Ask()
 	}
@@ -43,20 +43,20 @@ func (s *session) hasBarrier(at store.Position, revision int64) bool {
 }
 
 // barrierReached takes over that the reports of a session were compared.
-func (d *Server) barrierReached(s *session) {
+func (srv *Server) barrierReached(s *session) {
 	s.mu.Lock()
 	revision := s.checking
 	s.checking = 0
 	s.mu.Unlock()
-	d.mu.Lock()
-	current := d.sessions[s.target] == s
-	if current && d.barriers[s.target] <= revision {
-		delete(d.barriers, s.target)
+	srv.mu.Lock()
+	current := srv.sessions[s.target] == s
+	if current && srv.barriers[s.target] <= revision {
+		delete(srv.barriers, s.target)
 	}
-	d.mu.Unlock()
+	srv.mu.Unlock()
 	if !current {
 		return
 	}
-	d.cfg.Delivery.Confirmed(s.target, revision)
-	d.requestBarrier(s) // somebody may have asked for more meanwhile
+	srv.cfg.Delivery.Confirmed(s.target, revision)
+	srv.requestBarrier(s) // somebody may have asked for more meanwhile
 }

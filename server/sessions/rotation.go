@@ -28,12 +28,12 @@ func isRequest(k store.Key) bool {
 }
 
 // asked takes over the admin's request, nil when there is none.
-func (d *Server) asked(obj map[string]any) {
+func (srv *Server) asked(obj map[string]any) {
 	var request *v1alpha1.AuthoritiesRequest
 	if text, _, _ := unstructured.NestedString(obj, "data", v1alpha1.AuthoritiesRequestKey); text != "" {
 		request = &v1alpha1.AuthoritiesRequest{}
 		if err := json.Unmarshal([]byte(text), request); err != nil {
-			d.cfg.Log.Error(
+			srv.cfg.Log.Error(
 				"the request to rotate the authorities cannot be read; make it with: skerry ca rotate",
 				"err",
 				err,
@@ -41,17 +41,17 @@ func (d *Server) asked(obj map[string]any) {
 			request = nil
 		}
 	}
-	forget := namesToForget(obj, d.cfg.Log)
-	d.mu.Lock()
-	d.request, d.forget = request, forget
-	d.mu.Unlock()
-	d.wakeRotation()
+	forget := namesToForget(obj, srv.cfg.Log)
+	srv.mu.Lock()
+	srv.request, srv.forget = request, forget
+	srv.mu.Unlock()
+	srv.wakeRotation()
 }
 
 // wakeRotation wakes rotate.
-func (d *Server) wakeRotation() {
+func (srv *Server) wakeRotation() {
 	select {
-	case d.rotation <- struct{}{}:
+	case srv.rotation <- struct{}{}:
 	default:
 	}
 }
@@ -59,18 +59,18 @@ func (d *Server) wakeRotation() {
 // rotate leads the authorities from phase to phase, as the admin asked and the targets are ready,
 // until ctx ends. All that it must remember is in the authorities' own state, the request and the
 // status of the SyncTargets.
-func (d *Server) rotate(ctx context.Context) {
+func (srv *Server) rotate(ctx context.Context) {
 	tick := time.NewTicker(rotationPause)
 	defer tick.Stop()
 	for {
-		problem := errors.Join(d.keepNames(ctx), d.step())
-		if err := d.writeRotationStatus(ctx, problem); err != nil && ctx.Err() == nil {
-			d.cfg.Log.Warn("the status of the authorities could not be written", "err", err)
+		problem := errors.Join(srv.keepNames(ctx), srv.step())
+		if err := srv.writeRotationStatus(ctx, problem); err != nil && ctx.Err() == nil {
+			srv.cfg.Log.Warn("the status of the authorities could not be written", "err", err)
 		}
 		select {
-		case <-d.rotation:
+		case <-srv.rotation:
 		case <-tick.C:
-			d.offerAll()
+			srv.offerAll()
 		case <-ctx.Done():
 			return
 		}
@@ -78,17 +78,20 @@ func (d *Server) rotate(ctx context.Context) {
 }
 
 // step makes the steps that are due. It returns why one failed.
-func (d *Server) step() error {
+func (srv *Server) step() error {
 	for {
-		is, waiting, request := d.rotationNow()
+		is, waiting, request := srv.rotationNow()
 		due, _ := nextPhase(is, request, len(waiting), time.Now())
-		do := map[v1alpha1.AuthoritiesPhase]func() error{v1alpha1.AuthoritiesAnnounced: d.cfg.Authorities.Announce,
-			v1alpha1.AuthoritiesSwitched: d.cfg.Authorities.Switch, v1alpha1.AuthoritiesStable: d.cfg.Authorities.Retire}[due]
+		do := map[v1alpha1.AuthoritiesPhase]func() error{
+			v1alpha1.AuthoritiesAnnounced: srv.cfg.Authorities.Announce,
+			v1alpha1.AuthoritiesSwitched:  srv.cfg.Authorities.Switch,
+			v1alpha1.AuthoritiesStable:    srv.cfg.Authorities.Retire,
+		}[due]
 		if do == nil {
 			return nil
 		}
 		if err := do(); err != nil {
-			d.cfg.Log.Error(
+			srv.cfg.Log.Error(
 				"a step of the authorities' rotation failed; it is tried again",
 				"phase",
 				is.Phase,
@@ -99,34 +102,36 @@ func (d *Server) step() error {
 			)
 			return fmt.Errorf("the step to %s failed: %w", due, err)
 		}
-		d.cfg.Log.Info(
+		srv.cfg.Log.Info(
 			"the authorities are rotated",
 			"phase",
 			due,
 			"generation",
-			d.cfg.Authorities.Authorities().Generation,
+			srv.cfg.Authorities.Authorities().Generation,
 			"waited for",
 			waiting,
 		)
-		d.cfg.Center.Rotated()
-		d.offerAll()
+		srv.cfg.Center.Rotated()
+		srv.offerAll()
 	}
 }
 
 // rotationNow is how the rotation is, and which targets the next phase waits for.
-func (d *Server) rotationNow() (is v1alpha1.AuthoritiesStatus, waiting []string, request *v1alpha1.AuthoritiesRequest) {
-	is = d.cfg.Authorities.Authorities()
-	d.mu.Lock()
-	request = d.request
+func (srv *Server) rotationNow() (
+	is v1alpha1.AuthoritiesStatus, waiting []string, request *v1alpha1.AuthoritiesRequest,
+) {
+	is = srv.cfg.Authorities.Authorities()
+	srv.mu.Lock()
+	request = srv.request
 	for i := range is.FormerNames {
-		is.FormerNames[i].Sites = d.dialLocked(is.FormerNames[i].Name)
+		is.FormerNames[i].Sites = srv.dialLocked(is.FormerNames[i].Name)
 	}
-	d.mu.Unlock()
+	srv.mu.Unlock()
 	if is.Phase == v1alpha1.AuthoritiesStable {
 		return is, nil, request
 	}
-	for _, name := range d.targets.names() {
-		known, ok := d.targets.get(name)
+	for _, name := range srv.targets.names() {
+		known, ok := srv.targets.get(name)
 		if !ok || known.key == "" || isRevoked(known.object, known.key) {
 			continue // nobody holds the name
 		}
@@ -189,8 +194,8 @@ func nextPhase(
 }
 
 // writeRotationStatus writes the status where the admin reads it, if it says something new.
-func (d *Server) writeRotationStatus(ctx context.Context, problem error) error {
-	is, waiting, request := d.rotationNow()
+func (srv *Server) writeRotationStatus(ctx context.Context, problem error) error {
+	is, waiting, request := srv.rotationNow()
 	if _, at := nextPhase(is, request, len(waiting), time.Now()); !at.IsZero() {
 		is.NextAt = &metav1.Time{Time: at}
 	}
@@ -198,12 +203,12 @@ func (d *Server) writeRotationStatus(ctx context.Context, problem error) error {
 		is.Problem = problem.Error()
 	}
 	text, err := json.Marshal(is)
-	if err != nil || string(text) == d.told {
+	if err != nil || string(text) == srv.told {
 		return err
 	}
-	err = d.writeConfigMap(ctx, v1alpha1.AuthoritiesName, v1alpha1.AuthoritiesStatusKey, string(text))
+	err = srv.writeConfigMap(ctx, v1alpha1.AuthoritiesName, v1alpha1.AuthoritiesStatusKey, string(text))
 	if err == nil {
-		d.told = string(text)
+		srv.told = string(text)
 	}
 	return err
 }

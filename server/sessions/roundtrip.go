@@ -4,8 +4,8 @@ import "time"
 
 // RTT returns the round trip to a target as its connection has measured it, 0 where it has not. It
 // is false where the target has no session here.
-func (d *Server) RTT(target string) (time.Duration, bool) {
-	s := d.session(target)
+func (srv *Server) RTT(target string) (time.Duration, bool) {
+	s := srv.session(target)
 	if s == nil {
 		return 0, false
 	}

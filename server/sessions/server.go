@@ -101,51 +101,53 @@ func New(cfg Config) *Server {
 }
 
 // Rest gives back memory that was of use for a moment only.
-func (d *Server) Rest() { d.shared.Rest() }
+func (srv *Server) Rest() { srv.shared.Rest() }
 
 // Handler serves enrolment, at enroll.Path and before authentication.
-func (d *Server) Handler() http.Handler {
-	return enroll.Handler(enroll.HandlerConfig{Redeem: d.redeem, Bundle: d.cfg.Authorities.Bundle,
-		Examine: d.examine, Version: d.cfg.Version,
-		Knocked: func(name, from string) { d.unknownAgent(name, from, "WrongAuthority") }, Log: d.cfg.Log})
+func (srv *Server) Handler() http.Handler {
+	return enroll.Handler(enroll.HandlerConfig{Redeem: srv.redeem, Bundle: srv.cfg.Authorities.Bundle,
+		Examine: srv.examine, Version: srv.cfg.Version,
+		Knocked: func(name, from string) { srv.unknownAgent(name, from, "WrongAuthority") }, Log: srv.cfg.Log})
 }
 
 // Run accepts agents until ctx ends. Then their sessions are closed, and they come back by
 // themselves when the center is there again.
-func (d *Server) Run(ctx context.Context) error {
+func (srv *Server) Run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	dataOverQUIC, dataOverTCP := d.takes(ctx)
+	dataOverQUIC, dataOverTCP := srv.takes(ctx)
 	listener, err := quic.Listen(
-		quic.ListenConfig{Packet: d.cfg.Packet, TLS: d.TLSConfig(), ResetKey: &d.cfg.ResetKey, Data: dataOverQUIC,
-			Resolve: d.Resolve, Metrics: d.cfg.Metrics, Log: d.cfg.Log},
+		quic.ListenConfig{Packet: srv.cfg.Packet, TLS: srv.TLSConfig(), ResetKey: &srv.cfg.ResetKey, Data: dataOverQUIC,
+			Resolve: srv.Resolve, Metrics: srv.cfg.Metrics, Log: srv.cfg.Log},
 	)
 	if err != nil {
 		return fmt.Errorf("listen for agents: %w", err)
 	}
 	defer listener.Close()
-	streams := tcp.Listen(tcp.ListenConfig{Listener: d.cfg.Stream, Data: dataOverTCP, Resolve: d.Resolve, Log: d.cfg.Log})
+	streams := tcp.Listen(
+		tcp.ListenConfig{Listener: srv.cfg.Stream, Data: dataOverTCP, Resolve: srv.Resolve, Log: srv.cfg.Log},
+	)
 	defer streams.Close()
-	before := d.connected.before()
-	d.cfg.Leases.Begin(boottime.Now())
+	before := srv.connected.before()
+	srv.cfg.Leases.Begin(boottime.Now())
 	var running sync.WaitGroup
 	for _, accept := range []func(context.Context) (tunnel.Conn, error){listener.Accept, streams.Accept} {
-		running.Go(func() { cancel(d.accept(ctx, accept)) })
+		running.Go(func() { cancel(srv.accept(ctx, accept)) })
 	}
 	running.Go(func() {
 		<-ctx.Done()
-		d.links.Close()
+		srv.links.Close()
 	})
-	running.Go(func() { d.runStatusWriter(ctx) })
-	running.Go(func() { d.count(ctx) })
-	running.Go(func() { d.rotate(ctx) })
-	running.Go(func() { d.rename(ctx) })
-	running.Go(func() { d.publishUnknownAgents(ctx) })
+	running.Go(func() { srv.runStatusWriter(ctx) })
+	running.Go(func() { srv.count(ctx) })
+	running.Go(func() { srv.rotate(ctx) })
+	running.Go(func() { srv.rename(ctx) })
+	running.Go(func() { srv.publishUnknownAgents(ctx) })
 	running.Go(func() {
-		d.connected.wakeMissing(ctx, before, func(target string) bool { return d.session(target) != nil },
-			func(to net.Addr, target string) error { return listener.Wake(to, wakeSecret(d.cfg.ResetKey, target)) })
+		srv.connected.wakeMissing(ctx, before, func(target string) bool { return srv.session(target) != nil },
+			func(to net.Addr, target string) error { return listener.Wake(to, wakeSecret(srv.cfg.ResetKey, target)) })
 	})
-	running.Go(func() { d.connected.run(ctx) })
+	running.Go(func() { srv.connected.run(ctx) })
 	running.Wait()
 	if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) {
 		return cause
@@ -154,7 +156,7 @@ func (d *Server) Run(ctx context.Context) error {
 }
 
 // accept serves the agents that come one way.
-func (d *Server) accept(ctx context.Context, next func(context.Context) (tunnel.Conn, error)) error {
+func (srv *Server) accept(ctx context.Context, next func(context.Context) (tunnel.Conn, error)) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for {
@@ -168,9 +170,9 @@ func (d *Server) accept(ctx context.Context, next func(context.Context) (tunnel.
 		case err != nil:
 			return fmt.Errorf("accept an agent: %w", err)
 		}
-		d.cfg.Center.Connected()
+		srv.cfg.Center.Connected()
 		running.Add(1)
-		d.serve(ctx, conn, running.Done)
+		srv.serve(ctx, conn, running.Done)
 	}
 }
 
@@ -178,13 +180,13 @@ func (d *Server) accept(ctx context.Context, next func(context.Context) (tunnel.
 // signed; whether its holder still belongs here is asked when the session begins, so that it can be
 // told. One that has expired is let in too: its session can do nothing but renew it, so that a site
 // that was cut off for long comes back by itself.
-func (d *Server) TLSConfig() *tls.Config {
+func (srv *Server) TLSConfig() *tls.Config {
 	return &tls.Config{
 		MinVersion:             tls.VersionTLS13,
 		NextProtos:             []string{tunnel.ALPN, tunnel.DataALPN},
-		GetCertificate:         d.cfg.Credentials.Certificate,
+		GetCertificate:         srv.cfg.Credentials.Certificate,
 		ClientAuth:             tls.RequireAnyClientCert,
 		SessionTicketsDisabled: true, // agents resume no session
-		VerifyConnection:       d.verify,
+		VerifyConnection:       srv.verify,
 	}
 }

@@ -98,10 +98,10 @@ type siteState struct {
 
 // siteState is how a session stands with what is placed on its target, and what the target has
 // reported.
-func (d *Server) siteState(s *session) siteState {
-	is := s.state(d.cfg.Delivery.Count(s.target))
-	is.unkept = d.cfg.Inboxes.Unkept(s.target)
-	is.progress = d.progress.get(s.target)
+func (srv *Server) siteState(s *session) siteState {
+	is := s.state(srv.cfg.Delivery.Count(s.target))
+	is.unkept = srv.cfg.Inboxes.Unkept(s.target)
+	is.progress = srv.progress.get(s.target)
 	return is
 }
 
@@ -195,28 +195,28 @@ func (s *session) checkDelivery(now time.Time) (more bool) {
 const maxOrders = 8
 
 // serve begins the session of a connection, and calls done when nothing of it runs any more.
-func (d *Server) serve(ctx context.Context, conn tunnel.Conn, done func()) {
+func (srv *Server) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	s := &session{target: conn.Peer().Target, conn: conn, began: time.Now(), heard: time.Now(), written: time.Now(),
-		cancel: cancel, ended: make(chan struct{}), meter: d.meter.Part(),
-		commands: tunnel.NewCommands(maxOrders), use: tunnel.NewLinkUse(d.link(conn.Peer().Target, time.Now()))}
-	s.center = d.cfg.Center
-	if known, ok := d.targets.get(s.target); ok {
+		cancel: cancel, ended: make(chan struct{}), meter: srv.meter.Part(),
+		commands: tunnel.NewCommands(maxOrders), use: tunnel.NewLinkUse(srv.link(conn.Peer().Target, time.Now()))}
+	s.center = srv.cfg.Center
+	if known, ok := srv.targets.get(s.target); ok {
 		s.use.SetNarrow(narrowOf(known.object.Spec.Allow))
 		s.use.SetWish(wishOf(&known.object.Spec))
 	}
-	s.again = &delta.Recheck{Done: func() { d.barrierReached(s) }}
-	log := d.cfg.Log.With("target", s.target)
-	end := parentEnd{d, s, log}
+	s.again = &delta.Recheck{Done: func() { srv.barrierReached(s) }}
+	log := srv.cfg.Log.With("target", s.target)
+	end := parentEnd{srv, s, log}
 	tunnel.StartParent(ctx, conn, tunnel.ParentConfig{
-		Admitter: end, Listener: end, Recheck: s.again, Commands: s.commands, Lease: leaseOf{d, s},
-		Use: s.use, Shared: d.shared, Tracer: d.cfg.Trace.To(s.target), Meter: s.meter, Log: log,
+		Admitter: end, Listener: end, Recheck: s.again, Commands: s.commands, Lease: leaseOf{srv, s},
+		Use: s.use, Shared: srv.shared, Tracer: srv.cfg.Trace.To(s.target), Meter: s.meter, Log: log,
 	}, func(err error) {
 		if s.unwatch != nil {
 			s.unwatch()
 		}
-		d.account(s, time.Now())
-		if d.leave(s, tunnel.LastHeard(time.Now(), err)) {
+		srv.account(s, time.Now())
+		if srv.leave(s, tunnel.LastHeard(time.Now(), err)) {
 			log.Info("target disconnected", "after", time.Since(s.began).Round(time.Second), "err", err)
 		}
 		close(s.ended)
@@ -227,86 +227,86 @@ func (d *Server) serve(ctx context.Context, conn tunnel.Conn, done func()) {
 
 // admit decides about a hello. The newest session of a target wins; closing the older one does not
 // touch the new one.
-func (d *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hello tunnel.Hello) (tunnel.Admission,
+func (srv *Server) admit(ctx context.Context, s *session, id tunnel.Identity, hello tunnel.Hello) (tunnel.Admission,
 	error) {
-	if err := d.member(id); err != nil {
+	if err := srv.member(id); err != nil {
 		return tunnel.Admission{}, err
 	}
-	if err := d.renaming(id); err != nil {
+	if err := srv.renaming(id); err != nil {
 		return tunnel.Admission{}, err
 	}
-	if err := d.admissions.admit(time.Now()); err != nil {
+	if err := srv.admissions.admit(time.Now()); err != nil {
 		return tunnel.Admission{}, err
 	}
 	s.hello, s.holds = hello, hello.Credentials
-	feed := d.cfg.Delivery.Feed(id.Target)
+	feed := srv.cfg.Delivery.Feed(id.Target)
 	if feed == nil {
 		return tunnel.Admission{}, &tunnel.Refused{Reason: "NotReady", RetryAfter: time.Second,
 			Message: "the center is starting; come back"}
 	}
-	if err := d.loops(id.Target, hello); err != nil {
-		return tunnel.Admission{}, d.unwelcome(id.Target, err)
+	if err := srv.loops(id.Target, hello); err != nil {
+		return tunnel.Admission{}, srv.unwelcome(id.Target, err)
 	}
 	s.watches(feed)
-	inbox, err := d.cfg.Inboxes.Open(id.Target)
+	inbox, err := srv.cfg.Inboxes.Open(id.Target)
 	if err != nil {
 		return tunnel.Admission{}, fmt.Errorf("open the reports of target %s: %w", id.Target, err)
 	}
-	d.mu.Lock()
-	if err := d.sameLocked(id.Target, hello); err != nil {
-		d.mu.Unlock()
-		return tunnel.Admission{}, d.unwelcome(id.Target, err)
+	srv.mu.Lock()
+	if err := srv.sameLocked(id.Target, hello); err != nil {
+		srv.mu.Unlock()
+		return tunnel.Admission{}, srv.unwelcome(id.Target, err)
 	}
-	if d.renames.pausing[id.Target] {
-		d.mu.Unlock()
-		return tunnel.Admission{}, d.renaming(id)
+	if srv.renames.pausing[id.Target] {
+		srv.mu.Unlock()
+		return tunnel.Admission{}, srv.renaming(id)
 	}
-	delete(d.unwanted, id.Target)
-	old := d.sessions[id.Target]
+	delete(srv.unwanted, id.Target)
+	old := srv.sessions[id.Target]
 	turns := old != nil && s.replaces(old, time.Now())
-	d.sessions[id.Target] = s
-	d.mu.Unlock()
+	srv.sessions[id.Target] = s
+	srv.mu.Unlock()
 	if turns {
-		d.cfg.Log.Warn("two agents with one identity take turns: one is a copy of the other", "target", id.Target,
+		srv.cfg.Log.Warn("two agents with one identity take turns: one is a copy of the other", "target", id.Target,
 			"from", s.conn.RemoteAddr(), "other", s.from)
 	}
 	if old != nil {
 		old.cancel(tunnel.ErrReplaced)
 		if err := old.wait(ctx); err != nil { // two that store reports of one target would undo each other
-			d.leave(s, time.Now())
+			srv.leave(s, time.Now())
 			return tunnel.Admission{}, err
 		}
 	}
 	// Whoever removes the target from now on finds the session and ends it.
-	if err := d.member(id); err != nil {
-		d.leave(s, time.Now())
+	if err := srv.member(id); err != nil {
+		srv.leave(s, time.Now())
 		return tunnel.Admission{}, err
 	}
-	d.flaps.back(id.Target, time.Now())
-	d.offer(s)
-	d.links.Again(asking{s})
-	d.Recount(id.Target)
-	d.cfg.Log.Info("target connected", "target", id.Target, "agent", hello.AgentVersion, "kubernetes",
+	srv.flaps.back(id.Target, time.Now())
+	srv.offer(s)
+	srv.links.Again(asking{s})
+	srv.Recount(id.Target)
+	srv.cfg.Log.Info("target connected", "target", id.Target, "agent", hello.AgentVersion, "kubernetes",
 		hello.KubernetesVersion, "relay", hello.Relay)
-	d.targets.touch(id.Target)
-	return tunnel.Admission{Feed: s.feed, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: d.cfg.Incarnation,
-		CenterVersion: d.cfg.Version,
-		Site:          d.targets.uid(id.Target), Name: id.Target, Formerly: d.targets.formerly(id.Target),
-		Reports: store.ReportsShort, Above: d.above(), Clock: time.Now(),
-		Wake: d.wake(ctx, s)}}, nil
+	srv.targets.touch(id.Target)
+	return tunnel.Admission{Feed: s.feed, Inbox: inbox, Welcome: tunnel.Welcome{Incarnation: srv.cfg.Incarnation,
+		CenterVersion: srv.cfg.Version,
+		Site:          srv.targets.uid(id.Target), Name: id.Target, Formerly: srv.targets.formerly(id.Target),
+		Reports: store.ReportsShort, Above: srv.above(), Clock: time.Now(),
+		Wake: srv.wake(ctx, s)}}, nil
 }
 
 // wake puts a session on the roll and returns what its agent is called with, when that is in the
 // file: the center may be killed right after the welcome. A broken TCP connection is noticed
 // without a call.
-func (d *Server) wake(ctx context.Context, s *session) []byte {
+func (srv *Server) wake(ctx context.Context, s *session) []byte {
 	if s.conn.Transport() != "quic" {
-		d.connected.record(s.target, nil)
+		srv.connected.record(s.target, nil)
 		return nil
 	}
-	d.connected.record(s.target, s.conn.RemoteAddr())
-	d.connected.wait(ctx)
-	return wakeSecret(d.cfg.ResetKey, s.target)
+	srv.connected.record(s.target, s.conn.RemoteAddr())
+	srv.connected.wait(ctx)
+	return wakeSecret(srv.cfg.ResetKey, s.target)
 }
 
 // wait returns when the session has ended, and gives up after a while.
@@ -328,24 +328,24 @@ const endTime = 5 * time.Second
 
 // leave forgets a session, unless a newer one has taken its place, and notes when the target was
 // last heard of. It reports whether it was the current one.
-func (d *Server) leave(s *session, heard time.Time) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.sessions[s.target] != s {
+func (srv *Server) leave(s *session, heard time.Time) bool {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	if srv.sessions[s.target] != s {
 		return false
 	}
-	delete(d.sessions, s.target)
-	d.connected.record(s.target, nil)
-	if _, ok := d.targets.get(s.target); ok {
-		d.left[s.target] = heard
-		d.flaps.lost(s.target, time.Now())
+	delete(srv.sessions, s.target)
+	srv.connected.record(s.target, nil)
+	if _, ok := srv.targets.get(s.target); ok {
+		srv.left[s.target] = heard
+		srv.flaps.lost(s.target, time.Now())
 	}
-	d.targets.touch(s.target)
+	srv.targets.touch(s.target)
 	return true
 }
 
-func (d *Server) session(target string) *session {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.sessions[target]
+func (srv *Server) session(target string) *session {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	return srv.sessions[target]
 }

@@ -55,7 +55,7 @@ var (
 )
 
 // runStatusWriter writes the status of touched targets until ctx ends.
-func (d *Server) runStatusWriter(ctx context.Context) {
+func (srv *Server) runStatusWriter(ctx context.Context) {
 	absent := time.NewTimer(welcomeBack)
 	defer absent.Stop()
 	late := time.NewTimer(welcomeSoon)
@@ -67,20 +67,20 @@ func (d *Server) runStatusWriter(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-late.C:
-			d.awaited.Store(true)
-			if names := d.withoutSession(); len(names) <= crowd {
-				d.targets.touch(names...)
+			srv.awaited.Store(true)
+			if names := srv.withoutSession(); len(names) <= crowd {
+				srv.targets.touch(names...)
 			}
 		case <-absent.C:
-			d.waited.Store(true)
-			d.targets.touch(d.targets.names()...)
+			srv.waited.Store(true)
+			srv.targets.touch(srv.targets.names()...)
 		case <-look.C:
-			d.findStaleStatuses()
-		case <-d.targets.wake:
+			srv.findStaleStatuses()
+		case <-srv.targets.wake:
 			if !ondemand.Pause(ctx, settle) {
 				return
 			}
-			if !d.updateStatuses(ctx, d.targets.takeChanged(), look.C) {
+			if !srv.updateStatuses(ctx, srv.targets.takeChanged(), look.C) {
 				return
 			}
 		}
@@ -91,16 +91,16 @@ func (d *Server) runStatusWriter(ctx context.Context) {
 // back all at once, and a status takes several times the work of letting a site in: so that it does
 // not slow that down, and what changes meanwhile is written with the rest, there is a pause after
 // each. It reports whether ctx still goes on.
-func (d *Server) updateStatuses(ctx context.Context, names []string, look <-chan time.Time) bool {
+func (srv *Server) updateStatuses(ctx context.Context, names []string, look <-chan time.Time) bool {
 	for _, name := range names {
 		began := time.Now()
-		d.updateStatus(ctx, name)
+		srv.updateStatus(ctx, name)
 		if len(names) > crowd && !ondemand.Pause(ctx, min(crowdPause*time.Since(began), longestPause)) {
 			return false
 		}
 		select {
 		case <-look:
-			d.findStaleStatuses()
+			srv.findStaleStatuses()
 		default:
 		}
 	}
@@ -108,37 +108,37 @@ func (d *Server) updateStatuses(ctx context.Context, names []string, look <-chan
 }
 
 // updateStatus brings one status up to date. What fails is left for the next look.
-func (d *Server) updateStatus(ctx context.Context, name string) {
-	err := d.writeStatus(ctx, name)
+func (srv *Server) updateStatus(ctx context.Context, name string) {
+	err := srv.writeStatus(ctx, name)
 	if err == nil {
-		err = d.reconcileFinalizer(ctx, name)
+		err = srv.reconcileFinalizer(ctx, name)
 	}
 	if err == nil || ctx.Err() != nil {
 		return
 	}
 	if !apierrors.IsConflict(err) { // which says that news of it are on their way
-		d.cfg.Log.Warn("the status of a target could not be written", "target", name, "err", err)
+		srv.cfg.Log.Warn("the status of a target could not be written", "target", name, "err", err)
 	}
-	d.targets.failed(name)
+	srv.targets.failed(name)
 }
 
 // findStaleStatuses finds the targets whose status may say something else than is so: the agent is
 // late, or has caught up, or a write has failed. Of thousands of sessions nearly all have nothing
 // to say, so it looks only at those to which something has happened.
-func (d *Server) findStaleStatuses() {
+func (srv *Server) findStaleStatuses() {
 	var stepped []*session
-	for _, s := range d.changedSessions() {
+	for _, s := range srv.changedSessions() {
 		if s.checkDelivery(time.Now()) {
-			d.Recount(s.target)
+			srv.Recount(s.target)
 		}
-		known, _ := d.targets.get(s.target)
-		d.account(s, time.Now())
+		known, _ := srv.targets.get(s.target)
+		srv.account(s, time.Now())
 		shown := s.lastShown()
-		is := d.siteState(s)
+		is := srv.siteState(s)
 		s.trackLag(is, time.Now())
 		switch {
 		case is.urgent(shown), known.detach.waits(), drains(known.object):
-			d.targets.touch(s.target)
+			srv.targets.touch(s.target)
 		case is.stale(shown):
 			stepped = append(stepped, s)
 		case is.done && known.link.perDay == 0:
@@ -147,26 +147,26 @@ func (d *Server) findStaleStatuses() {
 		s.markChanged()
 	}
 	now := time.Now()
-	for _, l := range d.links.All() {
-		d.accountData(l, now)
+	for _, l := range srv.links.All() {
+		srv.accountData(l, now)
 	}
-	d.followOwnLease()
-	if trusted := d.flaps.over(now); len(trusted) > 0 {
-		d.targets.touch(trusted...)
+	srv.followOwnLease()
+	if trusted := srv.flaps.over(now); len(trusted) > 0 {
+		srv.targets.touch(trusted...)
 	}
-	d.listen(now)
-	d.assess(now)
-	d.runHeartbeats(now)
-	d.subtree.tick(time.Now())
-	d.touchOldest(stepped, steps)
-	d.targets.retry()
+	srv.listen(now)
+	srv.assess(now)
+	srv.runHeartbeats(now)
+	srv.subtree.tick(time.Now())
+	srv.touchOldest(stepped, steps)
+	srv.targets.retry()
 }
 
 // changedSessions returns the sessions to look at.
-func (d *Server) changedSessions() (list []*session) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for _, s := range d.sessions {
+func (srv *Server) changedSessions() (list []*session) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	for _, s := range srv.sessions {
 		if s.checks++; s.changed.Swap(false) || s.checks%calm == 0 {
 			list = append(list, s)
 		}
@@ -175,64 +175,65 @@ func (d *Server) changedSessions() (list []*session) {
 }
 
 // touchOldest touches the n targets whose status was written longest ago.
-func (d *Server) touchOldest(of []*session, n int) {
+func (srv *Server) touchOldest(of []*session, n int) {
 	slices.SortFunc(of, older)
 	for _, s := range of[:min(n, len(of))] {
-		d.targets.touch(s.target)
+		srv.targets.touch(s.target)
 	}
 }
 
 // older orders sessions by when their status was written.
 func older(a, b *session) int { return a.written.Compare(b.written) }
 
-func (d *Server) current() map[string]*session {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return maps.Clone(d.sessions)
+func (srv *Server) current() map[string]*session {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	return maps.Clone(srv.sessions)
 }
 
 // writeStatus brings the status of a SyncTarget up to date. Before the center has waited for its
 // targets, an absent one is left as it is.
-func (d *Server) writeStatus(ctx context.Context, name string) error {
-	known, ok := d.targets.get(name)
+func (srv *Server) writeStatus(ctx context.Context, name string) error {
+	known, ok := srv.targets.get(name)
 	if !ok {
 		return nil
 	}
-	s, began := d.session(name), time.Now()
+	s, began := srv.session(name), time.Now()
 	if s != nil && s.introduces(began) {
-		d.targets.failed(name) // so that it is looked at again in a glance
+		srv.targets.failed(name) // so that it is looked at again in a glance
 		return nil
 	}
 	st, before := known.object.DeepCopy(), &known.object.Status
-	budget(st, known.link, d.link(name, began))
+	budget(st, known.link, srv.link(name, began))
 	pulse := func() {}
-	heard, left := d.disconnected(name)
+	heard, left := srv.disconnected(name)
 	if s == nil && left {
 		lastSeen(st, heard)
 	}
 	switch {
 	case s != nil:
-		pulse = present(st, s, d.siteState(s), d.account(s, began))
-		d.quiet(st)
+		pulse = present(st, s, srv.siteState(s), srv.account(s, began))
+		srv.quiet(st)
 	case isRevoked(known.object, known.key):
 		absent(st)
 		set(st, v1alpha1.ConditionConnected, metav1.ConditionFalse, revoked, "the key of the site was revoked: it gets "+
 			"no session and no certificate; "+
 			"what runs there goes on. To let it back: skerry target release "+name)
 	default:
-		if left || d.waited.Load() || apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) == nil {
+		told := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionConnected) != nil
+		if left || srv.waited.Load() || !told {
 			absent(st)
-		} else if d.awaited.Load() {
+		} else if srv.awaited.Load() {
 			awaited(st)
 		}
-		d.setRefusedCondition(st)
+		srv.setRefusedCondition(st)
 	}
-	d.setDetachingCondition(st, s)
-	d.setRenamingCondition(st)
-	news := d.setDrainedCondition(st, s)
-	d.setBoundsCondition(st)
-	d.leases.say(st)
-	d.flaps.say(st, s != nil)
+	srv.setDetachingCondition(st, s)
+	srv.setRenamingCondition(st)
+	news := srv.setDrainedCondition(st, s)
+	srv.setBoundsCondition(st)
+	srv.leases.say(st)
+	srv.flaps.say(st, s != nil)
 	same := equality.Semantic.DeepEqual(*before, st.Status)
 	if !same || s != nil && s.silent(began) {
 		pulse()
@@ -244,18 +245,18 @@ func (d *Server) writeStatus(ctx context.Context, name string) error {
 	if err != nil {
 		return fmt.Errorf("encode the status: %w", err)
 	}
-	api, err := d.statuses()
+	api, err := srv.statuses()
 	if err != nil {
 		return err
 	}
 	err = api.Put().AbsPath(statusPath(name)...).SetHeader("Content-Type", "application/json").Body(body).Do(ctx).Error()
-	d.heartbeats.written(time.Now(), time.Since(began))
+	srv.heartbeats.written(time.Now(), time.Since(began))
 	if s != nil && err == nil {
 		s.written = time.Now()
 	}
 	if err == nil {
 		for _, e := range news {
-			d.cfg.Summary.Event(e)
+			srv.cfg.Summary.Event(e)
 		}
 	}
 	if apierrors.IsNotFound(err) {
@@ -280,10 +281,10 @@ func statusBody(st *v1alpha1.SyncTarget) ([]byte, error) {
 
 // disconnected reports whether a session of the target ended since this center started, and when it
 // was last heard of.
-func (d *Server) disconnected(name string) (heard time.Time, left bool) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	heard, left = d.left[name]
+func (srv *Server) disconnected(name string) (heard time.Time, left bool) {
+	srv.mu.Lock()
+	defer srv.mu.Unlock()
+	heard, left = srv.left[name]
 	return heard, left
 }
 
@@ -306,8 +307,8 @@ func lastSeen(st *v1alpha1.SyncTarget, at time.Time) {
 }
 
 // quiet says of a connected target that its agent is not heard: the session ends after tunnel.Idle.
-func (d *Server) quiet(st *v1alpha1.SyncTarget) {
-	o, out := d.cfg.Outages.Outage(st.Name)
+func (srv *Server) quiet(st *v1alpha1.SyncTarget) {
+	o, out := srv.cfg.Outages.Outage(st.Name)
 	if !out || o.Reason != placement.OutageSilent {
 		return
 	}

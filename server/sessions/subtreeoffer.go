@@ -117,8 +117,8 @@ func listKey(s *v1alpha1.ServedAPIs) string {
 
 // SubtreeOffer returns what is to be told of what the clusters below this center offer, nil while that
 // is not known. The channel of Subtree is closed when it is something else.
-func (d *Server) SubtreeOffer() *tunnel.ClusterOffer {
-	d.subtree.mu.Lock()
-	defer d.subtree.mu.Unlock()
-	return d.subtree.offer.said
+func (srv *Server) SubtreeOffer() *tunnel.ClusterOffer {
+	srv.subtree.mu.Lock()
+	defer srv.subtree.mu.Unlock()
+	return srv.subtree.offer.said
 }

@@ -76,8 +76,8 @@ func (b *subtreeStatus) tick(now time.Time) {
 
 // Subtree returns what is to be told of the sites below this center, and a channel that is closed
 // when it is something else.
-func (d *Server) Subtree() (*tunnel.SubtreeStatus, <-chan struct{}) {
-	b := d.subtree
+func (srv *Server) Subtree() (*tunnel.SubtreeStatus, <-chan struct{}) {
+	b := srv.subtree
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := &tunnel.SubtreeStatus{Reach: b.reach.said}

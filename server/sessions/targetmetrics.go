@@ -112,39 +112,39 @@ func (f *figures) deletions() float64 {
 }
 
 // figures returns those of all targets, by name.
-func (d *Server) figures(now time.Time) []figures {
-	names := d.targets.names()
+func (srv *Server) figures(now time.Time) []figures {
+	names := srv.targets.names()
 	slices.Sort(names)
 	out := make([]figures, 0, len(names))
 	for _, name := range names {
-		if known, ok := d.targets.get(name); ok {
-			out = append(out, d.figuresOf(name, known, now))
+		if known, ok := srv.targets.get(name); ok {
+			out = append(out, srv.figuresOf(name, known, now))
 		}
 	}
 	return out
 }
 
-func (d *Server) figuresOf(name string, known target, now time.Time) figures {
-	f := figures{name: name, known: known, session: d.session(name), state: stateReachable,
-		objects: d.cfg.Delivery.Count(name), crossed: d.usage.ever(name)}
-	if o, out := d.cfg.Outages.Outage(name); out {
+func (srv *Server) figuresOf(name string, known target, now time.Time) figures {
+	f := figures{name: name, known: known, session: srv.session(name), state: stateReachable,
+		objects: srv.cfg.Delivery.Count(name), crossed: srv.usage.ever(name)}
+	if o, out := srv.cfg.Outages.Outage(name); out {
 		f.state, f.away = o.Reason, max(0, now.Sub(o.Since))
 	}
 	if seen := known.object.Status.LastSeen; seen != nil {
 		f.heard = seen.Time
 	}
 	if known.link.perDay > 0 {
-		f.budgeted = d.usage.add(name, known, now, crossing{}, true).Budgeted
+		f.budgeted = srv.usage.add(name, known, now, crossing{}, true).Budgeted
 		f.spent = known.link.use(now, f.budgeted).Hold
 	}
 	if f.session == nil {
-		if heard, left := d.disconnected(name); left {
+		if heard, left := srv.disconnected(name); left {
 			f.heard = heard
 		}
 		return f
 	}
 	f.heard, f.lag = f.session.lastHeard(), f.session.lag(now)
-	if p := d.progress.get(name); p != nil {
+	if p := srv.progress.get(name); p != nil {
 		f.refused = float64(p.tally.Refused)
 		f.lacking = float64(max(0, f.objects-p.tally.Applied-p.tally.Refused))
 	}

@@ -169,73 +169,73 @@ func (t *targets) await(ctx context.Context, name, key string) {
 }
 
 // Touch has the status of a target brought up to date: what Config tells of it has changed.
-func (d *Server) Touch(target string) { d.targets.touch(target) }
+func (srv *Server) Touch(target string) { srv.targets.touch(target) }
 
 func isTarget(k store.Key) bool {
 	return k.Space == v1alpha1.RootSpace && k.Group == v1alpha1.GroupVersion.Group && k.Resource == "synctargets"
 }
 
 // Reset implements the kube API's change handler: the SyncTargets are exactly these.
-func (d *Server) Reset(_ int64, all store.Listing) {
+func (srv *Server) Reset(_ int64, all store.Listing) {
 	seen, request := map[string]bool{}, map[string]any(nil)
 	for w := range all.Objects(func(k store.Key) bool { return isRequest(k) || isTarget(k) }) {
 		if isRequest(w.Key) {
 			request = w.Object
 		}
 		if isTarget(w.Key) {
-			d.wrote(w.Key.Name, w.Object)
+			srv.wrote(w.Key.Name, w.Object)
 			seen[w.Key.Name] = true
 		}
 	}
-	for _, name := range d.targets.names() {
+	for _, name := range srv.targets.names() {
 		if !seen[name] {
-			d.removed(name)
+			srv.removed(name)
 		}
 	}
-	d.asked(request)
-	d.assess(time.Now())
-	d.subtree.tick(time.Now())
+	srv.asked(request)
+	srv.assess(time.Now())
+	srv.subtree.tick(time.Now())
 }
 
 // Apply implements the kube API's change handler.
-func (d *Server) Apply(w store.Write) {
+func (srv *Server) Apply(w store.Write) {
 	switch {
 	case isRequest(w.Key):
-		d.asked(w.Object)
+		srv.asked(w.Object)
 	case !isTarget(w.Key):
 	case w.Object == nil:
-		d.removed(w.Key.Name)
+		srv.removed(w.Key.Name)
 	default:
-		d.wrote(w.Key.Name, w.Object)
+		srv.wrote(w.Key.Name, w.Object)
 	}
 }
 
 // Progress implements the kube API's change handler.
-func (d *Server) Progress(int64) {}
+func (srv *Server) Progress(int64) {}
 
 // wrote takes over a SyncTarget. A session whose key is not, or no longer, let in ends.
-func (d *Server) wrote(name string, written map[string]any) {
+func (srv *Server) wrote(name string, written map[string]any) {
 	obj := &v1alpha1.SyncTarget{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(written, obj); err != nil {
 		// The kube API has checked it, so this is one of another version. Who may come in stands in
 		// its metadata, which are read first.
-		d.cfg.Log.Warn("a SyncTarget could not be read whole", "target", name, "err", err)
+		srv.cfg.Log.Warn("a SyncTarget could not be read whole", "target", name, "err", err)
 	}
 	obj.ManagedFields = nil // most of it, and nothing that matters here
-	d.inherit(name, obj)
-	if d.targets.put(name, obj) {
-		d.targets.touch(name)
+	srv.inherit(name, obj)
+	if srv.targets.put(name, obj) {
+		srv.targets.touch(name)
 	}
 	if obj.Annotations[v1alpha1.AnnotationRenameTo] != "" || len(formerNames(obj)) > 0 {
-		d.renames.wakeUp()
+		srv.renames.wakeUp()
 	}
-	d.withdrawn(name, obj)
-	news := d.leases.wrote(obj)
-	d.subtree.observe(name, &obj.Status)
-	d.wakeRotation()
-	d.endData(name, tunnel.ErrRefused)
-	if s := d.session(name); s != nil {
-		if err := d.member(s.conn.Peer()); err != nil {
+	srv.withdrawn(name, obj)
+	news := srv.leases.wrote(obj)
+	srv.subtree.observe(name, &obj.Status)
+	srv.wakeRotation()
+	srv.endData(name, tunnel.ErrRefused)
+	if s := srv.session(name); s != nil {
+		if err := srv.member(s.conn.Peer()); err != nil {
 			s.cancel(err)
 			return
 		}
@@ -244,33 +244,33 @@ func (d *Server) wrote(name string, written map[string]any) {
 		if news {
 			s.commands.Put(tunnel.AskLease{}) // a full queue has one, or the agent asks by itself
 		}
-		d.accepted(s)
+		srv.accepted(s)
 		s.markChanged()
 	}
 }
 
-func (d *Server) removed(name string) {
-	d.targets.mu.Lock()
-	d.targets.indexLocked(name, d.targets.known[name].object, nil)
-	delete(d.targets.known, name)
-	close(d.targets.changed)
-	d.targets.changed = make(chan struct{})
-	d.usage.forget(name)
-	d.progress.forget(name)
-	d.targets.mu.Unlock()
-	d.leases.forget(name)
-	d.flaps.forget(name)
-	d.subtree.observe(name, &v1alpha1.SyncTargetStatus{})
-	d.mu.Lock()
-	delete(d.left, name)
-	delete(d.barriers, name)
-	delete(d.renames.problems, name)
-	s := d.sessions[name]
-	d.mu.Unlock()
-	d.assessOne(name, time.Now())
+func (srv *Server) removed(name string) {
+	srv.targets.mu.Lock()
+	srv.targets.indexLocked(name, srv.targets.known[name].object, nil)
+	delete(srv.targets.known, name)
+	close(srv.targets.changed)
+	srv.targets.changed = make(chan struct{})
+	srv.usage.forget(name)
+	srv.progress.forget(name)
+	srv.targets.mu.Unlock()
+	srv.leases.forget(name)
+	srv.flaps.forget(name)
+	srv.subtree.observe(name, &v1alpha1.SyncTargetStatus{})
+	srv.mu.Lock()
+	delete(srv.left, name)
+	delete(srv.barriers, name)
+	delete(srv.renames.problems, name)
+	s := srv.sessions[name]
+	srv.mu.Unlock()
+	srv.assessOne(name, time.Now())
 	if s != nil {
 		s.cancel(tunnel.ErrRemoved)
 	}
-	d.endData(name, tunnel.ErrRemoved)
-	d.cfg.Inboxes.Forget(name)
+	srv.endData(name, tunnel.ErrRemoved)
+	srv.cfg.Inboxes.Forget(name)
 }

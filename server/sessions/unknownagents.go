@@ -65,9 +65,9 @@ func (u *unknownAgents) list(at time.Time, known func(string) bool) []v1alpha1.U
 }
 
 // unknownAgent notes an agent that is not known here.
-func (d *Server) unknownAgent(name, from, why string) {
-	if d.session(name) == nil && d.unknownAgents.record(name, from, why, time.Now()) {
-		d.cfg.Log.Warn(
+func (srv *Server) unknownAgent(name, from, why string) {
+	if srv.session(name) == nil && srv.unknownAgents.record(name, from, why, time.Now()) {
+		srv.cfg.Log.Warn(
 			"an agent knocks that this center does not know; if the center's data was lost, restore its backup",
 			"name",
 			name,
@@ -93,18 +93,18 @@ func (u *unknownAgents) count() prometheus.Collector {
 }
 
 // publishUnknownAgents keeps the list where `skerry status` reads it, until ctx ends.
-func (d *Server) publishUnknownAgents(ctx context.Context) {
+func (srv *Server) publishUnknownAgents(ctx context.Context) {
 	for told := "[]"; ondemand.Pause(ctx, unknownEvery); {
-		list := d.unknownAgents.list(time.Now(), func(name string) bool { return d.session(name) != nil })
+		list := srv.unknownAgents.list(time.Now(), func(name string) bool { return srv.session(name) != nil })
 		text, err := json.Marshal(list)
 		if err == nil && sameNames(told, list) {
 			continue
 		}
 		if err == nil {
-			err = d.writeConfigMap(ctx, v1alpha1.UnknownAgentsName, v1alpha1.UnknownAgentsKey, string(text))
+			err = srv.writeConfigMap(ctx, v1alpha1.UnknownAgentsName, v1alpha1.UnknownAgentsKey, string(text))
 		}
 		if err != nil {
-			d.cfg.Log.Debug("the list of unknown agents could not be written", "err", err)
+			srv.cfg.Log.Debug("the list of unknown agents could not be written", "err", err)
 			continue
 		}
 		told = string(text)

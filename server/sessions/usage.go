@@ -93,12 +93,12 @@ func stored(status *v1alpha1.BytesToday) *v1alpha1.BytesToday {
 
 // account counts what has crossed in a session since the last call, says what of the link may be
 // used, and returns what crossed today.
-func (d *Server) account(s *session, at time.Time) v1alpha1.BytesToday {
-	known, ok := d.targets.get(s.target)
+func (srv *Server) account(s *session, at time.Time) v1alpha1.BytesToday {
+	known, ok := srv.targets.get(s.target)
 	if !ok {
 		return v1alpha1.BytesToday{}
 	}
-	today := d.usage.add(s.target, known, at, s.crossed(), known.link.quiet.at(at))
+	today := srv.usage.add(s.target, known, at, s.crossed(), known.link.quiet.at(at))
 	s.use.Set(known.link.use(at, today.Budgeted))
 	return today
 }
@@ -146,11 +146,11 @@ func (s *session) crossed() crossing {
 }
 
 // link is how the link of a target is used when a session begins.
-func (d *Server) link(name string, at time.Time) tunnel.Link {
-	known, ok := d.targets.get(name)
+func (srv *Server) link(name string, at time.Time) tunnel.Link {
+	known, ok := srv.targets.get(name)
 	if !ok {
 		return tunnel.Link{}
 	}
-	today := d.usage.add(name, known, at, crossing{}, true)
+	today := srv.usage.add(name, known, at, crossing{}, true)
 	return known.link.use(at, today.Budgeted)
 }

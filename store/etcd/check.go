@@ -37,11 +37,11 @@ const shakeTimeout = 2 * time.Second
 
 // check asks each member for its version. One that does not answer may come later; all that do not
 // answer are an error.
-func (s *Cluster) check(ctx context.Context) error {
-	answers := make([]error, len(s.address.members))
+func (c *Cluster) check(ctx context.Context) error {
+	answers := make([]error, len(c.address.members))
 	var asking sync.WaitGroup
-	for i, member := range s.address.members {
-		asking.Go(func() { answers[i] = s.checkMember(ctx, member) })
+	for i, member := range c.address.members {
+		asking.Go(func() { answers[i] = c.checkMember(ctx, member) })
 	}
 	asking.Wait()
 	var errs []error
@@ -53,21 +53,21 @@ func (s *Cluster) check(ctx context.Context) error {
 			errs = append(errs, err)
 		}
 	}
-	if len(errs) == len(s.address.members) {
+	if len(errs) == len(c.address.members) {
 		return fmt.Errorf("no member of the datastore answers: %w", errors.Join(errs...))
 	}
 	for _, err := range errs {
-		s.log.Warn("a member of the datastore does not answer; the others are used", "err", err)
+		c.log.Warn("a member of the datastore does not answer; the others are used", "err", err)
 	}
 	return nil
 }
 
-func (s *Cluster) checkMember(ctx context.Context, member string) error {
+func (c *Cluster) checkMember(ctx context.Context, member string) error {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
-	told, err := s.client.Status(ctx, member)
+	told, err := c.client.Status(ctx, member)
 	if err != nil {
-		if cause := s.shake(member); cause != nil {
+		if cause := c.shake(member); cause != nil {
 			return fmt.Errorf("%s: %w", member, cause)
 		}
 		return fmt.Errorf("%s: %w", member, explain(err))
@@ -80,17 +80,17 @@ func (s *Cluster) checkMember(ctx context.Context, member string) error {
 
 // shake looks for why a member does not answer: the client says no more than that it took too long.
 // It returns nil if it finds nothing.
-func (s *Cluster) shake(member string) error {
+func (c *Cluster) shake(member string) error {
 	address := strings.TrimPrefix(strings.TrimPrefix(member, "https://"), "http://")
 	conn, err := net.DialTimeout("tcp", address, shakeTimeout)
 	if err != nil {
 		return fmt.Errorf("it cannot be reached: %w", err)
 	}
 	defer conn.Close()
-	if s.tls == nil {
+	if c.tls == nil {
 		return nil
 	}
-	config := s.tls.Clone()
+	config := c.tls.Clone()
 	config.ServerName, _, _ = net.SplitHostPort(address)
 	_ = conn.SetDeadline(time.Now().Add(shakeTimeout))
 	peer := tls.Client(conn, config)

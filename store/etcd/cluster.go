@@ -111,26 +111,26 @@ const (
 
 // below puts all keys of the client below the prefix, those of objects and ours apart, and makes its
 // revisions those of shifted.
-func (s *Cluster) below(by int64, inWords func(error) error) {
-	kv := s.raw
+func (c *Cluster) below(by int64, inWords func(error) error) {
+	kv := c.raw
 	if by > 0 {
 		kv = clientv3.NewKVFromKVClient(&shifted{
-			&spoken{clientv3.RetryKVClient(s.client.Client), inWords}, by}, s.client.Client)
+			&spoken{clientv3.RetryKVClient(c.client.Client), inWords}, by}, c.client.Client)
 	}
-	s.meta = namespace.NewKV(kv, s.address.prefix+metaMark)
-	s.client.KV = namespace.NewKV(kv, s.address.prefix)
-	s.client.Watcher = namespace.NewWatcher(&ledWatcher{Watcher: s.client.Watcher, by: by, log: s.log},
-		s.address.prefix)
-	s.client.Lease = namespace.NewLease(s.client.Lease, s.address.prefix)
+	c.meta = namespace.NewKV(kv, c.address.prefix+metaMark)
+	c.client.KV = namespace.NewKV(kv, c.address.prefix)
+	c.client.Watcher = namespace.NewWatcher(&ledWatcher{Watcher: c.client.Watcher, by: by, log: c.log},
+		c.address.prefix)
+	c.client.Lease = namespace.NewLease(c.client.Lease, c.address.prefix)
 }
 
 // Client returns the one client of the cluster. Its keys are without the prefix. Share it, and never
 // close it.
-func (s *Cluster) Client() *kubernetes.Client { return s.client }
+func (c *Cluster) Client() *kubernetes.Client { return c.client }
 
 // Revision returns the revision of the newest write to the cluster.
-func (s *Cluster) Revision(ctx context.Context) (int64, error) {
-	resp, err := s.meta.Get(ctx, incarnationKey, clientv3.WithCountOnly())
+func (c *Cluster) Revision(ctx context.Context) (int64, error) {
+	resp, err := c.meta.Get(ctx, incarnationKey, clientv3.WithCountOnly())
 	if err != nil {
 		return 0, err
 	}
@@ -138,10 +138,10 @@ func (s *Cluster) Revision(ctx context.Context) (int64, error) {
 }
 
 // Size returns how many bytes of the cluster's database are in use, also by others.
-func (s *Cluster) Size(ctx context.Context) (int64, error) {
+func (c *Cluster) Size(ctx context.Context) (int64, error) {
 	var errs []error
-	for _, m := range s.address.members {
-		status, err := s.client.Status(ctx, m)
+	for _, m := range c.address.members {
+		status, err := c.client.Status(ctx, m)
 		if err == nil {
 			return status.DbSizeInUse, nil
 		}
@@ -151,8 +151,8 @@ func (s *Cluster) Size(ctx context.Context) (int64, error) {
 }
 
 // Granted returns for how long a lease was granted, in seconds; 0 if it has ended.
-func (s *Cluster) Granted(ctx context.Context, lease int64) (int64, error) {
-	resp, err := s.client.TimeToLive(ctx, clientv3.LeaseID(lease))
+func (c *Cluster) Granted(ctx context.Context, lease int64) (int64, error) {
+	resp, err := c.client.TimeToLive(ctx, clientv3.LeaseID(lease))
 	if err != nil || resp.TTL < 0 {
 		return 0, err
 	}
@@ -160,8 +160,8 @@ func (s *Cluster) Granted(ctx context.Context, lease int64) (int64, error) {
 }
 
 // Close ends all watches and the connections.
-func (s *Cluster) Close() error {
-	s.cancel()
-	s.running.Wait()
-	return s.client.Close()
+func (c *Cluster) Close() error {
+	c.cancel()
+	c.running.Wait()
+	return c.client.Close()
 }

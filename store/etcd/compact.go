@@ -20,7 +20,7 @@ const (
 
 // compact removes, after each interval, what was superseded before it began. Of several replicas one
 // does it: the version of a key is their clock. It ends with ctx.
-func (s *Cluster) compact(ctx context.Context, interval time.Duration) {
+func (c *Cluster) compact(ctx context.Context, interval time.Duration) {
 	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	version, revision := int64(0), int64(0)
@@ -30,19 +30,19 @@ func (s *Cluster) compact(ctx context.Context, interval time.Duration) {
 			return
 		case <-tick.C:
 		}
-		v, newest, err := s.compactOnce(ctx, version, revision)
+		v, newest, err := c.compactOnce(ctx, version, revision)
 		if err == nil {
 			version, revision = v, newest
 		} else if ctx.Err() == nil {
-			s.log.Warn("superseded revisions are kept; compaction is tried again", "err", err)
+			c.log.Warn("superseded revisions are kept; compaction is tried again", "err", err)
 		}
 	}
 }
 
 // compactOnce compacts up to a revision if no other replica has compacted since the given version of
 // compactKey. It returns that version, and the newest revision, for the next time.
-func (s *Cluster) compactOnce(ctx context.Context, version, revision int64) (int64, int64, error) {
-	resp, err := s.meta.Txn(ctx).
+func (c *Cluster) compactOnce(ctx context.Context, version, revision int64) (int64, int64, error) {
+	resp, err := c.meta.Txn(ctx).
 		If(clientv3.Compare(clientv3.Version(compactKey), "=", version)).
 		Then(clientv3.OpPut(compactKey, strconv.FormatInt(revision, 10))).
 		Else(clientv3.OpGet(compactKey)).Commit()
@@ -58,7 +58,7 @@ func (s *Cluster) compactOnce(ctx context.Context, version, revision int64) (int
 		return version, newest, nil
 	}
 	if to := min(revision, newest-minRetain); to > 0 {
-		if _, err := s.meta.Compact(ctx, to); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
+		if _, err := c.meta.Compact(ctx, to); err != nil && !errors.Is(err, rpctypes.ErrCompacted) {
 			return 0, 0, err
 		}
 	}

@@ -47,8 +47,8 @@ type past struct {
 	shift int64
 }
 
-func (s *Cluster) look(ctx context.Context) (there restore.There, p past, err error) {
-	resp, err := s.meta.Txn(ctx).Then(clientv3.OpGet(restoringKey), clientv3.OpGet(shiftKey),
+func (c *Cluster) look(ctx context.Context) (there restore.There, p past, err error) {
+	resp, err := c.meta.Txn(ctx).Then(clientv3.OpGet(restoringKey), clientv3.OpGet(shiftKey),
 		clientv3.OpGet(incarnationKey)).Commit()
 	if err != nil {
 		return there, p, err
@@ -66,13 +66,13 @@ func (s *Cluster) look(ctx context.Context) (there restore.There, p past, err er
 		there.Incarnation = new(store.Incarnation(kvs[0].Value))
 	}
 	there.Revision = resp.Header.Revision + p.shift
-	if there.Foreign, err = s.foreign(ctx); err != nil {
+	if there.Foreign, err = c.foreign(ctx); err != nil {
 		return there, p, err
 	}
 	for _, mark := range []string{objectMark, metaMark} {
-		counted, err := s.raw.Get(
+		counted, err := c.raw.Get(
 			ctx,
-			s.address.prefix+mark,
+			c.address.prefix+mark,
 			clientv3.WithPrefix(),
 			clientv3.WithCountOnly(),
 		)
@@ -88,15 +88,15 @@ func (s *Cluster) look(ctx context.Context) (there restore.There, p past, err er
 var objectRoots = []string{"/registry/", "/skerry/"}
 
 // foreign reports whether something else stands below the prefix, such as a center with a longer one.
-func (s *Cluster) foreign(ctx context.Context) (bool, error) {
-	end := clientv3.GetPrefixRangeEnd(s.address.prefix + objectMark)
-	from := s.address.prefix + objectMark
+func (c *Cluster) foreign(ctx context.Context) (bool, error) {
+	end := clientv3.GetPrefixRangeEnd(c.address.prefix + objectMark)
+	from := c.address.prefix + objectMark
 	for _, root := range append(objectRoots, "") {
 		next := end
 		if root != "" {
-			next = s.address.prefix + root
+			next = c.address.prefix + root
 		}
-		between, err := s.raw.Get(ctx, from, clientv3.WithRange(next), clientv3.WithCountOnly())
+		between, err := c.raw.Get(ctx, from, clientv3.WithRange(next), clientv3.WithCountOnly())
 		if err != nil || between.Count > 0 {
 			return err == nil, err
 		}
@@ -106,8 +106,8 @@ func (s *Cluster) foreign(ctx context.Context) (bool, error) {
 }
 
 // opened returns the shift of the cluster's revisions, or why no center may open it.
-func (s *Cluster) opened(ctx context.Context) (shift int64, err error) {
-	there, p, err := s.look(ctx)
+func (c *Cluster) opened(ctx context.Context) (shift int64, err error) {
+	there, p, err := c.look(ctx)
 	if err == nil && there.Unfinished {
 		err = restore.ErrUnfinished
 	}
@@ -158,10 +158,10 @@ func Restore(ctx context.Context, c Config, from restore.Content, o restore.Opti
 }
 
 // quiet waits, and returns restore.ErrInUse if something is written meanwhile.
-func (s *Cluster) quiet(ctx context.Context) error {
+func (c *Cluster) quiet(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, quietTime)
 	defer cancel()
-	for resp := range s.client.Watch(ctx, s.address.prefix+objectMark, clientv3.WithPrefix()) {
+	for resp := range c.client.Watch(ctx, c.address.prefix+objectMark, clientv3.WithPrefix()) {
 		if len(resp.Events) > 0 {
 			return restore.ErrInUse
 		}

@@ -19,12 +19,12 @@ const (
 )
 
 // Keep stores a value under a name unless there is one. It returns the one that is there.
-func (s *Cluster) Keep(ctx context.Context, name string, value []byte) ([]byte, error) {
-	return s.keep(ctx, sharedPrefix+name, value)
+func (c *Cluster) Keep(ctx context.Context, name string, value []byte) ([]byte, error) {
+	return c.keep(ctx, sharedPrefix+name, value)
 }
 
-func (s *Cluster) keep(ctx context.Context, key string, value []byte) ([]byte, error) {
-	resp, err := s.meta.Txn(ctx).
+func (c *Cluster) keep(ctx context.Context, key string, value []byte) ([]byte, error) {
+	resp, err := c.meta.Txn(ctx).
 		If(clientv3.Compare(clientv3.CreateRevision(key), "=", 0)).
 		Then(clientv3.OpPut(key, string(value))).
 		Else(clientv3.OpGet(key)).Commit()
@@ -39,9 +39,9 @@ func (s *Cluster) keep(ctx context.Context, key string, value []byte) ([]byte, e
 
 // Replace stores a value in place of old. It reports false, and stores nothing, if old is not there
 // any more.
-func (s *Cluster) Replace(ctx context.Context, name string, old, value []byte) (bool, error) {
+func (c *Cluster) Replace(ctx context.Context, name string, old, value []byte) (bool, error) {
 	key := sharedPrefix + name
-	resp, err := s.meta.Txn(ctx).
+	resp, err := c.meta.Txn(ctx).
 		If(clientv3.Compare(clientv3.CreateRevision(key), ">", 0),
 			clientv3.Compare(clientv3.Value(key), "=", string(old))).
 		Then(clientv3.OpPut(key, string(value))).Commit()
@@ -52,8 +52,8 @@ func (s *Cluster) Replace(ctx context.Context, name string, old, value []byte) (
 }
 
 // Kept returns the value under a name; nil if there is none.
-func (s *Cluster) Kept(ctx context.Context, name string) ([]byte, error) {
-	resp, err := s.meta.Get(ctx, sharedPrefix+name)
+func (c *Cluster) Kept(ctx context.Context, name string) ([]byte, error) {
+	resp, err := c.meta.Get(ctx, sharedPrefix+name)
 	if err != nil || len(resp.Kvs) == 0 {
 		return nil, err
 	}
@@ -61,9 +61,9 @@ func (s *Cluster) Kept(ctx context.Context, name string) ([]byte, error) {
 }
 
 // Incarnation returns the identity of the data, which the first replica makes.
-func (s *Cluster) Incarnation(ctx context.Context) (store.Incarnation, error) {
+func (c *Cluster) Incarnation(ctx context.Context) (store.Incarnation, error) {
 	fresh := store.NewIncarnation()
-	b, err := s.keep(ctx, incarnationKey, fresh[:])
+	b, err := c.keep(ctx, incarnationKey, fresh[:])
 	if err == nil && len(b) != len(fresh) {
 		err = fmt.Errorf("%d bytes instead of %d", len(b), len(fresh))
 	}
@@ -82,15 +82,15 @@ const (
 
 // BeginEra records that this replica leads from now on, and returns all eras. The last leader has
 // written all that it writes, so where the era begins may be read before it is recorded.
-func (s *Cluster) BeginEra(ctx context.Context) (store.Eras, error) {
+func (c *Cluster) BeginEra(ctx context.Context) (store.Eras, error) {
 	for {
-		eras, at, now, err := s.eras(ctx)
+		eras, at, now, err := c.eras(ctx)
 		if err != nil {
 			return nil, err
 		}
 		eras = append(eras, store.EraStart{Era: store.NewEra(), From: now})
 		eras = lastEras(eras)
-		resp, err := s.meta.Txn(ctx).
+		resp, err := c.meta.Txn(ctx).
 			If(clientv3.Compare(clientv3.ModRevision(erasKey), "=", at)).
 			Then(clientv3.OpPut(erasKey, string(encodeEras(eras)))).Commit()
 		if err != nil {
@@ -106,14 +106,14 @@ func (s *Cluster) BeginEra(ctx context.Context) (store.Eras, error) {
 func lastEras(eras store.Eras) store.Eras { return eras[max(0, len(eras)-maxEras):] }
 
 // Eras returns the eras that have begun.
-func (s *Cluster) Eras(ctx context.Context) (store.Eras, error) {
-	eras, _, _, err := s.eras(ctx)
+func (c *Cluster) Eras(ctx context.Context) (store.Eras, error) {
+	eras, _, _, err := c.eras(ctx)
 	return eras, err
 }
 
 // eras returns what is recorded, at which revision that was, and the newest revision.
-func (s *Cluster) eras(ctx context.Context) (eras store.Eras, at, now int64, err error) {
-	there, err := s.meta.Get(ctx, erasKey)
+func (c *Cluster) eras(ctx context.Context) (eras store.Eras, at, now int64, err error) {
+	there, err := c.meta.Get(ctx, erasKey)
 	if err != nil {
 		return nil, 0, 0, err
 	}
