@@ -104,31 +104,31 @@ func Open(cfg Config) (*Guard, error) {
 	if cfg.Share == 0 {
 		cfg.Share = DefaultShare
 	}
-	b := &Guard{Copy: cfg.Copy, cfg: cfg, held: map[store.Key]int64{}, confirmed: map[store.Key]int64{}}
+	g := &Guard{Copy: cfg.Copy, cfg: cfg, held: map[store.Key]int64{}, confirmed: map[store.Key]int64{}}
 	data, err := cfg.Values.Meta(valueName)
 	if err == nil && data != nil {
-		err = json.Unmarshal(data, &b.is)
+		err = json.Unmarshal(data, &g.is)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read the state of the guard: %w", err)
 	}
-	if !b.is.On && !b.is.Gathering {
-		return b, nil
+	if !g.is.On && !g.is.Gathering {
+		return g, nil
 	}
 	err = cfg.Copy.Each(func(e store.Entry) error {
-		if b.Holds(e) {
-			b.held[e.Key] = e.Revision
+		if g.Holds(e) {
+			g.held[e.Key] = e.Revision
 		}
 		return nil
 	})
 	if err != nil {
 		return nil, fmt.Errorf("look for held deletions: %w", err)
 	}
-	if b.is.On {
-		b.cfg.Log.Warn("deletions are held until an admin confirms them", "deletions", len(b.held))
-		b.report()
+	if g.is.On {
+		g.cfg.Log.Warn("deletions are held until an admin confirms them", "deletions", len(g.held))
+		g.report()
 	}
-	return b, nil
+	return g, nil
 }
 
 // Bind gives the guard the queue of what it releases. It must be called before the first Commit or

@@ -8,16 +8,16 @@ import (
 // lead lets what goes along with an object follow it, and says what does not. kept and intended are those
 // of leave.
 func (s *step) lead(o *catalog.Object, moved, kept, intended bool) {
-	for _, f := range s.d.catalog.Leads(o) {
+	for _, f := range s.st.catalog.Leads(o) {
 		f.Keeps, f.Goes = kept, intended
 		s.settle(f, false)
 	}
-	s.d.catalog.NotesPlace(o)
+	s.st.catalog.NotesPlace(o)
 	for _, w := range o.Sharing() {
-		s.d.catalog.NotesPlace(w)
+		s.st.catalog.NotesPlace(w)
 	}
-	for _, leader := range s.d.catalog.Alone(o, moved) {
-		s.d.catalog.NotesPlace(leader)
+	for _, leader := range s.st.catalog.Alone(o, moved) {
+		s.st.catalog.NotesPlace(leader)
 	}
 }
 
@@ -25,9 +25,9 @@ func (s *step) lead(o *catalog.Object, moved, kept, intended bool) {
 // a moment what a snapshot has there. A Service leads only once it knows where it goes itself.
 func (s *step) leadAll() {
 	for _, following := range []bool{false, true} {
-		s.d.catalog.EachObject(func(o *catalog.Object) {
+		s.st.catalog.EachObject(func(o *catalog.Object) {
 			if placement.GoesAlong(o.Kind.Group, o.Kind.Resource) == following {
-				s.d.catalog.Leads(o)
+				s.st.catalog.Leads(o)
 			}
 		})
 	}

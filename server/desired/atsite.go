@@ -21,7 +21,7 @@ func (s *step) open(t *catalog.Target, now catalog.Opened) {
 	if s.bulk {
 		return // everything is settled at the end
 	}
-	for _, sp := range s.d.catalog.Spaces {
+	for _, sp := range s.st.catalog.Spaces {
 		s.settleRights(sp.Cluster)
 		s.settleReaching(sp)
 		for _, n := range sp.Namespaces {

@@ -19,7 +19,7 @@ func (s *step) borrow(sp *catalog.Space, apis []v1alpha1.SharedAPI) {
 	}
 	touched := map[*catalog.Space]struct{}{}
 	for _, lender := range sp.Borrows {
-		if l := s.d.catalog.Spaces[lender]; l != nil {
+		if l := s.st.catalog.Spaces[lender]; l != nil {
 			delete(l.LentTo, sp)
 			touched[l] = struct{}{}
 		}
@@ -27,13 +27,13 @@ func (s *step) borrow(sp *catalog.Space, apis []v1alpha1.SharedAPI) {
 	before := sp.Borrows
 	sp.Borrows = next
 	for _, lender := range next {
-		l := s.d.catalog.SpaceOf(lender)
+		l := s.st.catalog.SpaceOf(lender)
 		l.LentTo[sp] = struct{}{}
 		touched[l] = struct{}{}
 	}
 	for l := range touched {
 		s.spaces[l] = struct{}{}
-		s.d.catalog.TidySpace(l)
+		s.st.catalog.TidySpace(l)
 	}
 	s.reattribute(sp, func(k *catalog.Kind) bool { return before[k.Group] != next[k.Group] })
 }
@@ -44,7 +44,7 @@ func (s *step) settleDefinitions(sp *catalog.Space) {
 		s.settle(o, false)
 	}
 	for _, lender := range sp.Borrows {
-		if l := s.d.catalog.Spaces[lender]; l != nil {
+		if l := s.st.catalog.Spaces[lender]; l != nil {
 			for o := range l.CRDs {
 				s.settle(o, false)
 			}

@@ -39,25 +39,25 @@ func (s *step) control(w store.Write) {
 }
 
 func (s *step) spaceObject(w store.Write) {
-	d := s.d
-	sp := d.catalog.SpaceOf(w.Key.Name)
+	st := s.st
+	sp := st.catalog.SpaceOf(w.Key.Name)
 	is := spaceOrigin{
 		uid: fields.Clone(w.Object, "metadata", "uid"), prefix: fields.Clone(w.Object, "spec", "namespaceMapping", "prefix"),
 	}
-	d.spaceOrigins.set(w.Key.Name, is)
+	st.spaceOrigins.set(w.Key.Name, is)
 	if sp.UID != is.uid {
 		sp.UID = is.uid
-		d.catalog.RerenderIfStale(d.catalog.Imports.Of(sp)...)
+		st.catalog.RerenderIfStale(st.catalog.Imports.Of(sp)...)
 	}
 	sp.Prefix = is.prefix
 	if w.Object == nil {
 		sp.Known, sp.Offered, sp.Fallback, sp.Labels = false, nil, placement.Wish{}, nil
 		s.borrow(sp, nil)
-		d.catalog.TidySpace(sp)
+		st.catalog.TidySpace(sp)
 		return
 	}
 	var o v1alpha1.Space
-	if !d.decode(w, &o) {
+	if !st.decode(w, &o) {
 		return
 	}
 	s.borrow(sp, o.Spec.APIs)
@@ -79,7 +79,7 @@ func (s *step) spaceObject(w store.Write) {
 	}
 	offered, err := optional(o.Spec.LocationSelector)
 	if err != nil {
-		d.cfg.Log.Warn(
+		st.cfg.Log.Warn(
 			"space's locationSelector is not understood, the one before stays",
 			"space",
 			w.Key.Name,
@@ -92,7 +92,7 @@ func (s *step) spaceObject(w store.Write) {
 	if t := o.Spec.DefaultTargets; t != nil {
 		selector, err := optional(t.Selector)
 		if err != nil {
-			d.cfg.Log.Warn(
+			st.cfg.Log.Warn(
 				"space's defaultTargets is not understood, the one before stays",
 				"space",
 				w.Key.Name,
@@ -111,54 +111,55 @@ func (s *step) spaceObject(w store.Write) {
 	if !same && !s.bulk {
 		s.followLivesOn(sp)
 		followDoors(s, sp)
-		d.catalog.WakeSpace(sp)
+		st.catalog.WakeSpace(sp)
 	}
 }
 
 func (s *step) syncTarget(w store.Write) {
-	d, name := s.d, w.Key.Name
+	st, name := s.st, w.Key.Name
 	if w.Object == nil {
-		if d.catalog.Targets[name] != nil {
-			delete(d.catalog.Targets, name)
-			d.catalog.CountLocations()
+		if st.catalog.Targets[name] != nil {
+			delete(st.catalog.Targets, name)
+			st.catalog.CountLocations()
 			s.followAllLivesOn()
-			d.wakeUnlessBulk(s)
+			st.wakeUnlessBulk(s)
 		}
 		return
 	}
 	meta := fields.Map(w.Object, "metadata")
-	if d.catalog.Superseded(name, meta) {
+	if st.catalog.Superseded(name, meta) {
 		return
 	}
-	renamed := s.rename(name, fields.Clone(meta, "uid"))
-	t := d.catalog.Targets[name]
-	fresh := t == nil || t.UID != fields.Clone(meta, "uid")
+	uid := fields.Clone(meta, "uid")
+	renamed := s.rename(name, uid)
+	t := st.catalog.Targets[name]
+	fresh := t == nil || t.UID != uid
 	if fresh {
-		t = &catalog.Target{UID: fields.Clone(meta, "uid"), ID: d.catalog.Records.Targets.ID(fields.Clone(meta, "uid"), name)}
-		t.Feed = store.NewFeed(d.cfg.Incarnation, s.revision, d.bodyFor(t)).In(d.cfg.Eras)
-		t.Feed.Intends(func(k store.Key) bool { return d.catalog.Intends(t, k) })
-		d.catalog.Targets[name] = t
+		t = &catalog.Target{UID: uid, ID: st.catalog.Records.Targets.ID(uid, name)}
+		t.Feed = store.NewFeed(st.cfg.Incarnation, s.revision, st.bodyFor(t)).In(st.cfg.Eras)
+		t.Feed.Intends(func(k store.Key) bool { return st.catalog.Intends(t, k) })
+		st.catalog.Targets[name] = t
 		if !s.first {
-			d.Doubts.forget(name)
+			st.Doubts.forget(name)
 		}
 	}
 	before := t.Target
-	t.Epoch = d.catalog.Epoch
+	t.Epoch = st.catalog.Epoch
 	t.Target = catalog.ReadTarget(w.Object)
-	departs := d.catalog.Depart(name, t, before.Departure, w.Object)
+	departs := st.catalog.Depart(name, t, before.Departure, w.Object)
 	if t.Room = before.Room; fresh {
-		d.catalog.Recharge(name, t)
+		st.catalog.Recharge(name, t)
 	}
 	t.Renames, t.Metered = catalog.RenamesOf(meta), catalog.ReadMetered(w.Object)
 	t.Bounds = readBounds(w.Object)
 	departs = departs || !equality.Semantic.DeepEqual(before.Bounds, t.Bounds)
-	d.catalog.Capable(t, w.Object)
+	st.catalog.Capable(t, w.Object)
 	if (before.Nodes == nil) != (t.Nodes == nil) {
 		departs = true
 	} else if !s.bulk && before.Nodes.Less(t.Nodes) {
-		d.catalog.Rooms.Wake(d.catalog.Groups)
+		st.catalog.Rooms.Wake(st.catalog.Groups)
 	}
-	t.Facts = d.catalog.ReadFacts(w.Object, t.Has)
+	t.Facts = st.catalog.ReadFacts(w.Object, t.Has)
 	s.values(name, t, w.Object)
 	s.reweigh(name)
 	s.open(t, catalog.ReadOpened(w.Object))
@@ -170,20 +171,20 @@ func (s *step) syncTarget(w store.Write) {
 	case fresh:
 		s.fill(name)
 	case renamed:
-		d.catalog.Recharge(name, t) // what is there was charged again, by the new name
+		st.catalog.Recharge(name, t) // what is there was charged again, by the new name
 	}
 	if fresh || renamed || before.Connected != t.Connected || before.Unschedulable != t.Unschedulable ||
 		!maps.Equal(before.Labels, t.Labels) {
-		d.catalog.CountLocations()
+		st.catalog.CountLocations()
 	}
 	if t.Connected && !before.Connected {
-		d.catalog.Reconsider()
+		st.catalog.Reconsider()
 	}
 	if t.Held != before.Held && !s.bulk {
-		d.wakeRollouts()
+		st.wakeRollouts()
 	}
 	if before.Connected && !t.Connected && !s.bulk {
-		d.catalog.WakeLeft(t.ID)
+		st.catalog.WakeLeft(t.ID)
 	}
 	if fresh || renamed || before.Removing != t.Removing || !maps.Equal(before.Labels, t.Labels) {
 		s.followAllLivesOn()
@@ -195,62 +196,62 @@ func (s *step) syncTarget(w store.Write) {
 	switch {
 	case s.bulk:
 	case fresh || renamed || departs:
-		d.wakeUnlessBulk(s)
+		st.wakeUnlessBulk(s)
 	case !before.Same(t.Target):
-		d.catalog.WakeAffected(before, t.Target)
+		st.catalog.WakeAffected(before, t.Target)
 	}
 }
 
 func (s *step) location(w store.Write) {
-	d, name := s.d, w.Key.Name
-	before := d.catalog.Locations[name]
+	st, name := s.st, w.Key.Name
+	before := st.catalog.Locations[name]
 	var o v1alpha1.Location
 	switch {
 	case w.Object == nil:
-		delete(d.catalog.Locations, name)
-	case !d.decode(w, &o):
+		delete(st.catalog.Locations, name)
+	case !st.decode(w, &o):
 		return
 	default:
 		selector, err := metav1.LabelSelectorAsSelector(&o.Spec.Selector)
 		if err != nil {
-			d.cfg.Log.Warn("location's selector is not understood, the one before stays", "location", name, "err", err)
+			st.cfg.Log.Warn("location's selector is not understood, the one before stays", "location", name, "err", err)
 			return
 		}
-		d.catalog.Locations[name] = &catalog.Location{
+		st.catalog.Locations[name] = &catalog.Location{
 			Location: placement.Location{Name: name, Selector: selector},
 			Revision: w.Revision,
 			Status:   o.Status,
-			Epoch:    d.catalog.Epoch,
+			Epoch:    st.catalog.Epoch,
 		}
-		d.catalog.Status.AddAfter(w.Key, catalog.CountDelay)
+		st.catalog.Status.AddAfter(w.Key, catalog.CountDelay)
 		if before != nil && before.Selector.String() == selector.String() {
 			return
 		}
 	}
-	d.wakeUnlessBulk(s)
+	st.wakeUnlessBulk(s)
 }
 
 // sweepControl removes what a snapshot did not mention.
 func (s *step) sweepControl() {
-	d := s.d
-	for name, t := range d.catalog.Targets {
-		if t.Epoch != d.catalog.Epoch {
-			delete(d.catalog.Targets, name)
+	st := s.st
+	for name, t := range st.catalog.Targets {
+		if t.Epoch != st.catalog.Epoch {
+			delete(st.catalog.Targets, name)
 		}
 	}
-	for name, l := range d.catalog.Locations {
-		if l.Epoch != d.catalog.Epoch {
-			delete(d.catalog.Locations, name)
+	for name, l := range st.catalog.Locations {
+		if l.Epoch != st.catalog.Epoch {
+			delete(st.catalog.Locations, name)
 		}
 	}
-	d.catalog.Policies.Sweep(d.catalog.Epoch)
+	st.catalog.Policies.Sweep(st.catalog.Epoch)
 	s.sweepRecords()
 	s.sweepRollouts()
-	for _, sp := range d.catalog.Spaces {
+	for _, sp := range st.catalog.Spaces {
 		for name, b := range sp.Placements {
-			if b.Epoch != d.catalog.Epoch {
+			if b.Epoch != st.catalog.Epoch {
 				delete(sp.Placements, name)
-				delete(d.catalog.Divided, b)
+				delete(st.catalog.Divided, b)
 			}
 		}
 		sp.SortRules()
@@ -309,6 +310,6 @@ func (s *step) related(sp *catalog.Space) {
 		return
 	}
 	for _, other := range sp.Placements {
-		s.d.catalog.Enqueue(&other.Group)
+		s.st.catalog.Enqueue(&other.Group)
 	}
 }

@@ -24,7 +24,7 @@ func (s *step) settleCustomizers(sp *catalog.Space) {
 func (s *step) values(name string, t *catalog.Target, obj map[string]any) {
 	body, err := json.Marshal(customize.Values(obj))
 	if err != nil {
-		s.d.cfg.Log.Error("values of a target are not understood", "target", name, "err", err)
+		s.st.cfg.Log.Error("values of a target are not understood", "target", name, "err", err)
 		return
 	}
 	if same := bytes.Equal(body, t.Values); same {

@@ -10,19 +10,19 @@ import (
 
 // connect takes over what a workload's pods name, and returns the objects for which that changed.
 func (s *step) connect(o *catalog.Object, r reading) []*catalog.Object {
-	d := s.d
+	st := s.st
 	var touched []*catalog.Object
 	if !o.NamesExactly(r.names) {
 		touched = s.disconnect(o)
 		for _, k := range r.names {
-			n := d.catalog.NamespaceOf(o.Namespace.Space, k.Namespace)
-			dep := d.catalog.Place(n, d.catalog.KindOf(store.Write{Key: k}), k.Name)
+			n := st.catalog.NamespaceOf(o.Namespace.Space, k.Namespace)
+			dep := st.catalog.Place(n, st.catalog.KindOf(store.Write{Key: k}), k.Name)
 			dep.NeedWork().NamedBy = append(dep.Work.NamedBy, o)
 			o.NeedWork().Names = append(o.Work.Names, dep)
 			touched = append(touched, dep)
 		}
 		for _, dep := range touched {
-			d.catalog.Forget(dep)
+			st.catalog.Forget(dep)
 		}
 	}
 	if r.security != placement.NeedsNothing || r.replicas != 0 ||

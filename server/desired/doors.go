@@ -7,22 +7,22 @@ func followDoors(s *step, of *catalog.Space) {
 	if s.bulk {
 		return
 	}
-	for o := range s.d.catalog.Doors {
+	for o := range s.st.catalog.Doors {
 		if of == nil || o.Namespace.Space == of {
 			s.settle(o, false)
-			s.d.catalog.Note(o)
+			s.st.catalog.Note(o)
 		}
 	}
 }
 
 // CloseDoors takes an object away from where it does not stay a door any more, and sees to it that it is done again for
 // the next one. The lock of the catalog must be held.
-func CloseDoors(d *State, o *catalog.Object) {
-	if len(d.catalog.Doors[o]) == 0 {
+func CloseDoors(st *State, o *catalog.Object) {
+	if len(st.catalog.Doors[o]) == 0 {
 		return
 	}
-	s := d.begin(0)
+	s := st.begin(0)
 	s.settle(o, false)
 	s.finish()
-	catalog.CloseNext(d.catalog, o)
+	catalog.CloseNext(st.catalog, o)
 }

@@ -10,12 +10,12 @@ import (
 // once no group is there any more: groups leave by an ordinary move, and at once where nothing else
 // fits. Whatever they decide then, nothing comes back.
 func (s *step) empty() {
-	for name, t := range s.d.catalog.Removing {
+	for name, t := range s.st.catalog.Removing {
 		switch {
-		case s.d.catalog.Targets[name] != t || !t.Removing:
-			delete(s.d.catalog.Removing, name)
-		case s.d.catalog.UnitsOn(name) == 0:
-			delete(s.d.catalog.Removing, name)
+		case s.st.catalog.Targets[name] != t || !t.Removing:
+			delete(s.st.catalog.Removing, name)
+		case s.st.catalog.UnitsOn(name) == 0:
+			delete(s.st.catalog.Removing, name)
 			t.Emptied = true
 			for _, e := range t.Feed.All() {
 				s.changes[name] = append(s.changes[name], store.Change{Key: e.Key, Intended: true})

@@ -74,9 +74,9 @@ func (st *State) Rest() { st.bodies.clear() }
 
 // fill puts everything that is already recorded for a target into its new feed.
 func (s *step) fill(name string) {
-	s.d.catalog.EachObject(func(o *catalog.Object) {
+	s.st.catalog.EachObject(func(o *catalog.Object) {
 		if o.HasAt(name) {
-			s.changes[name] = append(s.changes[name], s.d.catalog.Change(o, name))
+			s.changes[name] = append(s.changes[name], s.st.catalog.Change(o, name))
 		}
 	})
 	c := s.changes[name]

@@ -6,22 +6,22 @@ import (
 
 // hook takes over the mark of an object, and wakes what waits for it.
 func (s *step) hook(o *catalog.Object, m *catalog.HookMark) {
-	d := s.d
+	st := s.st
 	if m == nil && o.Hook == nil {
 		return
 	}
 	was := o.Hook
 	if o.Hook = m; m == nil {
 		m = was
-		delete(d.catalog.HookMarks, o)
+		delete(st.catalog.HookMarks, o)
 	} else {
-		d.catalog.HookMarks[o] = struct{}{}
+		st.catalog.HookMarks[o] = struct{}{}
 	}
-	if r, ok := d.catalog.OwnerOf(o.Namespace.Space.Name, m.Of); ok && !s.bulk {
-		d.catalog.Groups.Add(r)
+	if r, ok := st.catalog.OwnerOf(o.Namespace.Space.Name, m.Of); ok && !s.bulk {
+		st.catalog.Groups.Add(r)
 	}
 	if !s.bulk && o.Hook != nil {
-		d.catalog.HookJobs.Add(o.Key())
+		st.catalog.HookJobs.Add(o.Key())
 	}
 }
 

@@ -152,98 +152,98 @@ func (s *step) take(w store.Write) {
 	case w.Object == nil:
 		s.gone(w.Key)
 	default:
-		s.object(w, s.d.catalog.KindOf(w), rendering{})
+		s.object(w, s.st.catalog.KindOf(w), rendering{})
 	}
 }
 
 // object takes an object that exists. Without a body it has not been rendered yet.
 func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
-	d, r := s.d, readObject(w.Key, w.Object)
+	st, r := s.st, readObject(w.Key, w.Object)
 	s.tellNoEffect(w, r)
 	if r.excluded {
 		s.gone(w.Key)
 		return
 	}
-	n := d.catalog.NamespaceOf(d.catalog.SpaceOf(w.Key.Space), w.Key.Namespace)
-	o := d.catalog.Place(n, k, w.Key.Name)
+	n := st.catalog.NamespaceOf(st.catalog.SpaceOf(w.Key.Space), w.Key.Namespace)
+	o := st.catalog.Place(n, k, w.Key.Name)
 	if o.Present && o.UID != r.uid {
 		s.gone(w.Key) // recreated under the same name: another object
-		n = d.catalog.NamespaceOf(d.catalog.SpaceOf(w.Key.Space), w.Key.Namespace)
-		o = d.catalog.Place(n, k, w.Key.Name)
+		n = st.catalog.NamespaceOf(st.catalog.SpaceOf(w.Key.Space), w.Key.Namespace)
+		o = st.catalog.Place(n, k, w.Key.Name)
 	}
 	r.security = securityNeed(o, w, r)
-	d.catalog.Asked.Outlived(w.Key, r.uid)
+	st.catalog.Asked.Outlived(w.Key, r.uid)
 	labelled := !o.Present || o.Labels != r.labels
-	o.Present, o.Epoch, o.UID, o.Revision, o.Generation = true, d.catalog.Epoch, r.uid, w.Revision, r.generation
-	o.Deleting, o.Leaving, o.Labels, o.Note = r.deleting, r.leaving, r.labels, d.catalog.Sets.Parse(r.note)
+	o.Present, o.Epoch, o.UID, o.Revision, o.Generation = true, st.catalog.Epoch, r.uid, w.Revision, r.generation
+	o.Deleting, o.Leaving, o.Labels, o.Note = r.deleting, r.leaving, r.labels, st.catalog.Sets.Parse(r.note)
 	if o.Retired = false; o.Leaving {
 		s.retire(o)
 	}
 	s.hook(o, r.hook)
-	d.catalog.Movers.Mark(o, r.mover)
+	st.catalog.Movers.Mark(o, r.mover)
 	standby(s, r.mover, n)
 	stamped := o.With == nil && r.stamp != ""
 	o.Duplicates = r.duplicates
-	o.BeWith(d.catalog.Records.StampOf(r.stamp, r.uid))
+	o.BeWith(st.catalog.Records.StampOf(r.stamp, r.uid))
 	o.Dependents, o.ParentKeeps = r.dependents, catalog.KeepsPlace(placement.ParseSync(r.sync))
 	s.orphans(o)
 	indexRights(o)
 	s.stay(o, r.stays)
-	s.d.saysOfConditions(o, r.conditions)
+	s.st.saysOfConditions(o, r.conditions)
 	shaped := o.Shapes()
-	touched := append(s.connect(o, r), d.catalog.Tie(o, r.follows, r.pods, r.runs)...)
+	touched := append(s.connect(o, r), st.catalog.Tie(o, r.follows, r.pods, r.runs)...)
 	o.Ends, o.Paused, o.OneJob = r.ends, r.paused, r.oneJob
 	o.Reach = r.reach
 	reach(s, o, o.Reaching())
 	importing(s, o, r.imports)
-	d.catalog.Affine.Read(o, r.affinity)
-	d.catalog.Uncommon.Read(o, r.uncommon)
-	catalog.ReadDoors(d.catalog, o, r.openUntil)
-	catalog.CloseNext(d.catalog, o)
+	st.catalog.Affine.Read(o, r.affinity)
+	st.catalog.Uncommon.Read(o, r.uncommon)
+	catalog.ReadDoors(st.catalog, o, r.openUntil)
+	catalog.CloseNext(st.catalog, o)
 	o.ReadOnce(w.Key, w.Object)
 	ended := r.finished && !o.Finished
 	if o.Finished = r.finished; o.Finished {
-		d.catalog.Finished[o] = struct{}{}
+		st.catalog.Finished[o] = struct{}{}
 	} else {
-		delete(d.catalog.Finished, o)
+		delete(st.catalog.Finished, o)
 	}
 	if o.Kind.Resource == store.UpsyncsResource && o.Kind.Order == store.ClassRule {
 		o.Namespace.Space.Upsyncs[o] = r.fromParent
 	}
 	recorded, left := s.recorded(o, w, labelled), o.Source
-	if d.attribute(o) && o.Work != nil {
+	if st.attribute(o) && o.Work != nil {
 		touched = append(touched, o.Work.Names...)
 	}
 	if stamped && o.Source != nil && !s.bulk {
-		d.catalog.Enqueue(o.Source) // it may have waited for that
+		st.catalog.Enqueue(o.Source) // it may have waited for that
 	}
-	if c := d.catalog.Records.Cohorts[d.catalog.Records.Index.Names(binding.ObjectID(o.UID))]; c != nil && !s.bulk {
+	if c := st.catalog.Records.Cohorts[st.catalog.Records.Index.Names(binding.ObjectID(o.UID))]; c != nil && !s.bulk {
 		c.Objects[o] = struct{}{}
 	}
 	if o.Source != nil && o.Source.Kind == catalog.OfObject {
 		o.Source.Evict = placement.Split(r.evict)
 	}
 	before := o.Hash
-	if now := d.catalog.WantedOptions(o); as.body == nil || now != as.options {
-		as = d.renderFor(w, now)
+	if now := st.catalog.WantedOptions(o); as.body == nil || now != as.options {
+		as = st.renderFor(w, now)
 	}
-	rendered, kept := o.Options, d.catalog.KeepsPlace(o)
+	rendered, kept := o.Options, st.catalog.KeepsPlace(o)
 	if o.Digest != as.digest || labelled {
-		d.catalog.ContentChanged(o.Source)
+		st.catalog.ContentChanged(o.Source)
 	}
 	name(o, as.name)
 	changed := o.Content != as.content
 	o.Hash, o.Content, o.Digest, o.Options = as.hash, as.content, as.digest, as.options
-	catalog.WakeUnless(d.catalog, o, kept)
+	catalog.WakeUnless(st.catalog, o, kept)
 	if changed && !s.bulk {
-		d.hookChanged(o)
+		st.hookChanged(o)
 	}
-	if d.catalog.Rolling(o.Source) != nil && d.catalog.Scaling(o) {
-		d.catalog.Rolls.Add(o.Source.UnitRef())
+	if st.catalog.Rolling(o.Source) != nil && st.catalog.Scaling(o) {
+		st.catalog.Rolls.Add(o.Source.UnitRef())
 	}
 	s.tellPodAPI(o, rendered)
-	d.sized(o, len(as.body))
-	s.settle(o, o.Hash != before || d.catalog.Rolling(o.Source) != nil)
+	st.sized(o, len(as.body))
+	s.settle(o, o.Hash != before || st.catalog.Rolling(o.Source) != nil)
 	if ended && o.Work != nil {
 		touched = append(touched, o.Work.Names...)
 	}
@@ -255,12 +255,12 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 		s.follow(o)
 	}
 	if !s.bulk {
-		d.catalog.Note(o)
-		d.catalog.Pass(o)
-		d.catalog.SayPodAPI(o)
-		d.catalog.Wake(o, labelled)
+		st.catalog.Note(o)
+		st.catalog.Pass(o)
+		st.catalog.SayPodAPI(o)
+		st.catalog.Wake(o, labelled)
 		if left != nil && left != o.Source {
-			d.catalog.Enqueue(left) // what held its group back may have left it
+			st.catalog.Enqueue(left) // what held its group back may have left it
 		}
 	}
 }
@@ -268,10 +268,10 @@ func (s *step) object(w store.Write, k *catalog.Kind, as rendering) {
 // recorded takes over what a Namespace or an object with a record of its own says, and tells
 // whether others follow it.
 func (s *step) recorded(o *catalog.Object, w store.Write, labelled bool) bool {
-	d := s.d
+	st := s.st
 	switch {
 	case o.Kind.Order == store.ClassNamespace:
-		n := d.catalog.NamespaceOf(o.Namespace.Space, o.Name)
+		n := st.catalog.NamespaceOf(o.Namespace.Space, o.Name)
 		annotations := fields.Map(w.Object, "metadata", "annotations")
 		word := placement.ReachWord(annotations[v1alpha1.AnnotationReach])
 		moves := v1alpha1.VolumePolicy(fields.Clone(annotations, v1alpha1.AnnotationVolumes))
@@ -280,7 +280,7 @@ func (s *step) recorded(o *catalog.Object, w store.Write, labelled bool) bool {
 		// What cannot be read says so when it is written, see placement.NoEffect.
 		n.Replication, _ = placement.ReadReplication(fields.String(annotations, v1alpha1.AnnotationReplication))
 		n.Self, n.Labels = o, o.Labels
-		d.catalog.Known(&n.Group)
+		st.catalog.Known(&n.Group)
 		n.Group.Evict = placement.Split(fields.Clone(annotations, v1alpha1.AnnotationEvict))
 		n.State = catalog.ReadConditions(w.Object)
 		s.livesOn(n, w.Object)
@@ -301,7 +301,7 @@ func (s *step) follow(o *catalog.Object) {
 	if s.bulk {
 		return
 	}
-	n := s.d.catalog.SpaceOf(o.Namespace.Space.Name).Namespaces[o.Name]
+	n := s.st.catalog.SpaceOf(o.Namespace.Space.Name).Namespaces[o.Name]
 	for _, m := range n.Objects {
 		s.moved(m)
 	}
@@ -312,9 +312,9 @@ func (s *step) moved(o *catalog.Object) {
 	if s.bulk {
 		return
 	}
-	s.d.attribute(o)
+	s.st.attribute(o)
 	reach(s, o, o.Present && !o.Retired && o.Reaching())
-	s.d.catalog.RerenderIfStale(o)
+	s.st.catalog.RerenderIfStale(o)
 	shape(s, o.Shapes())
 	s.settle(o, false)
 	if o.Work != nil {
@@ -322,8 +322,8 @@ func (s *step) moved(o *catalog.Object) {
 			s.settle(dep, false)
 		}
 	}
-	s.d.catalog.Pass(o)
-	s.d.catalog.Note(o)
+	s.st.catalog.Pass(o)
+	s.st.catalog.Note(o)
 }
 
 // attribute finds out whose wish an object is for, and reports whether that is another one now. Where it

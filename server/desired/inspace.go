@@ -35,10 +35,10 @@ func (s *step) reattribute(sp *catalog.Space, of func(*catalog.Kind) bool) {
 		}
 		left := o.Source
 		if s.moved(o); left != nil && left != o.Source {
-			s.d.catalog.Enqueue(left) // what held its group back may have left it
+			s.st.catalog.Enqueue(left) // what held its group back may have left it
 		}
 		if o.Source != nil && o.Source != left {
-			s.d.catalog.Enqueue(o.Source)
+			s.st.catalog.Enqueue(o.Source)
 		}
 	})
 }

@@ -7,7 +7,7 @@ import (
 
 // deletion takes a record of a deletion that was asked for, or its end.
 func (s *step) deletion(w store.Write) {
-	a := &s.d.catalog.Asked
+	a := &s.st.catalog.Asked
 	if w.Object == nil {
 		if k, ok := a.Keys[w.Key.Name]; ok {
 			delete(a.Keys, w.Key.Name)
@@ -20,7 +20,7 @@ func (s *step) deletion(w store.Write) {
 	var record struct {
 		Key store.Key `json:"key"`
 	}
-	if !s.d.decode(w, &record) || len(a.UIDs) >= catalog.MaxIntents {
+	if !s.st.decode(w, &record) || len(a.UIDs) >= catalog.MaxIntents {
 		return
 	}
 	a.UIDs[record.Key], a.Keys[w.Key.Name] = w.Key.Name, record.Key

@@ -9,7 +9,7 @@ import (
 // whether it stays there, intended whether a target need not ask about them. A deletion in the space
 // is a deletion everywhere; being placed elsewhere is what a policy may turn into being let go.
 func (s *step) leave(o *catalog.Object, next *catalog.Set) (kept, intended bool) {
-	left := s.d.catalog.Sets.Minus(s.d.catalog.Feeds(o), next)
+	left := s.st.catalog.Sets.Minus(s.st.catalog.Feeds(o), next)
 	if left == nil {
 		return false, false
 	}
@@ -17,13 +17,14 @@ func (s *step) leave(o *catalog.Object, next *catalog.Set) (kept, intended bool)
 	switch {
 	case (!o.Present || o.Leaving) && o.Dependents:
 		how = store.RemoveKeepDependents
-	case o.Present && !o.Leaving && (o.Keeps || s.d.catalog.KeepsPlace(o)):
+	case o.Present && !o.Leaving && (o.Keeps || s.st.catalog.KeepsPlace(o)):
 		how, kept = store.RemoveOrphan, true
-		s.keep(o, s.d.catalog.Sets.Minus(left, o.Named))
+		s.keep(o, s.st.catalog.Sets.Minus(left, o.Named))
 	}
-	intended = next == nil && (s.d.catalog.Intended(o.Key()) || s.d.catalog.WasAsked(o) || o.Goes || s.d.catalog.Stays(o))
+	c := s.st.catalog
+	intended = next == nil && (c.Intended(o.Key()) || c.WasAsked(o) || o.Goes || c.Stays(o))
 	for _, t := range left.List() {
-		s.d.Doubts.Drop(t, o.Key())
+		s.st.Doubts.Drop(t, o.Key())
 		as := how
 		switch {
 		case o.Named.Has(t):
@@ -31,7 +32,7 @@ func (s *step) leave(o *catalog.Object, next *catalog.Set) (kept, intended bool)
 		case how != store.RemoveDelete:
 		case s.leavesData(o, t):
 			as = store.RemoveOrphan
-			s.keep(o, s.d.catalog.Sets.Of([]string{t}))
+			s.keep(o, s.st.catalog.Sets.Of([]string{t}))
 		case s.frames(o, t):
 			as = store.RemoveOrphan
 		}
@@ -43,14 +44,14 @@ func (s *step) leave(o *catalog.Object, next *catalog.Set) (kept, intended bool)
 // leavesData reports whether an object is a claim that goes on elsewhere because its target is away:
 // there its data stay.
 func (s *step) leavesData(o *catalog.Object, target string) bool {
-	t := s.d.catalog.Targets[target]
+	t := s.st.catalog.Targets[target]
 	return o.IsClaim() && o.Present && !o.Leaving && t != nil && !t.Connected
 }
 
 // keep remembers that something of a namespace and of its space stays on targets.
 func (s *step) keep(o *catalog.Object, on *catalog.Set) {
-	o.Namespace.Kept = s.d.catalog.Sets.Union(o.Namespace.Kept, on)
-	o.Namespace.Space.Kept = s.d.catalog.Sets.Union(o.Namespace.Space.Kept, on)
+	o.Namespace.Kept = s.st.catalog.Sets.Union(o.Namespace.Kept, on)
+	o.Namespace.Space.Kept = s.st.catalog.Sets.Union(o.Namespace.Space.Kept, on)
 }
 
 // frames reports whether the object is a Namespace or a definition of something that stays on the

@@ -22,19 +22,19 @@ func (s *step) orphans(o *catalog.Object) {
 		if n.LivesOn.Owners == nil {
 			n.LivesOn.Owners = map[*catalog.Object]*catalog.Set{}
 		}
-		n.LivesOn.Owners[o] = s.d.catalog.Sets.Union(o.On, s.d.catalog.Sets.Of(o.Note.List()))
+		n.LivesOn.Owners[o] = s.st.catalog.Sets.Union(o.On, s.st.catalog.Sets.Of(o.Note.List()))
 	default:
 		delete(n.LivesOn.Owners, o)
 	}
 	s.spaced[n] = struct{}{}
 	if !s.bulk {
-		s.d.catalog.Note(n.Self)
+		s.st.catalog.Note(n.Self)
 	}
 }
 
 // LivesOn takes over what the annotation of a Namespace says.
 func (s *step) livesOn(n *catalog.Namespace, obj map[string]any) {
-	now := s.d.catalog.Sets.Of(placement.Split(
+	now := s.st.catalog.Sets.Of(placement.Split(
 		fields.String(fields.Map(obj, "metadata"), "annotations", v1alpha1.AnnotationDependents)))
 	if n.LivesOn.Written != now {
 		n.LivesOn.Written, n.LivesOn.Stored = now, now
@@ -50,13 +50,13 @@ func (s *step) followLivesOn(sp *catalog.Space) {
 	for _, n := range sp.Namespaces {
 		if n.Self != nil && (n.LivesOn.Stored != nil || len(n.LivesOn.Owners) > 0) {
 			s.settle(n.Self, false)
-			s.d.catalog.Note(n.Self)
+			s.st.catalog.Note(n.Self)
 		}
 	}
 }
 
 func (s *step) followAllLivesOn() {
-	for _, sp := range s.d.catalog.Spaces {
+	for _, sp := range s.st.catalog.Spaces {
 		s.followLivesOn(sp)
 	}
 }

@@ -11,10 +11,10 @@ import (
 // Unmirrored returns the objects of a namespace, or of a whole space where that is empty, whose Pods
 // the space does not show because they are on too many targets, by namespace and name. It costs
 // nothing in a space that has none.
-func Unmirrored(d *State, space, namespace string) (out []placement.Located) {
-	d.catalog.RLock()
-	defer d.catalog.RUnlock()
-	sp := d.catalog.Spaces[space]
+func Unmirrored(st *State, space, namespace string) (out []placement.Located) {
+	st.catalog.RLock()
+	defer st.catalog.RUnlock()
+	sp := st.catalog.Spaces[space]
 	if sp == nil || !wide(sp.Runs) {
 		return nil
 	}
@@ -24,7 +24,7 @@ func Unmirrored(d *State, space, namespace string) (out []placement.Located) {
 		}
 		for _, o := range n.Objects {
 			if o.On.Len() > placement.MostMirrored && o.Present && placement.RunsPods(o.Key()) {
-				if at, on := d.located(o); on {
+				if at, on := st.located(o); on {
 					out = append(out, at)
 				}
 			}

@@ -12,26 +12,26 @@ import (
 
 // policyObject takes a write of a Placement of root.
 func (s *step) policyObject(w store.Write) {
-	d, name := s.d, w.Key.Name
-	before := d.catalog.Policies[name]
-	delete(d.catalog.Policies, name)
+	st, name := s.st, w.Key.Name
+	before := st.catalog.Policies[name]
+	delete(st.catalog.Policies, name)
 	var o v1alpha1.Placement
-	if w.Object != nil && fields.Clone(w.Object, "metadata", "deletionTimestamp") == "" && d.decode(w, &o) {
+	if w.Object != nil && fields.Clone(w.Object, "metadata", "deletionTimestamp") == "" && st.decode(w, &o) {
 		selects, err := o.Spec.SelectsSpaces()
 		if err != nil {
-			d.cfg.Log.Warn("the spaceSelector of a Placement is not understood, it selects nothing",
+			st.cfg.Log.Warn("the spaceSelector of a Placement is not understood, it selects nothing",
 				"placement", name, "err", err)
 			selects = func(map[string]string) bool { return false }
 		}
-		d.catalog.Policies[name] = &catalog.Policy{
+		st.catalog.Policies[name] = &catalog.Policy{
 			UID:       fields.Clone(fields.Map(w.Object, "metadata"), "uid"),
 			Selects:   selects,
 			Overrides: o.Spec.Precedence == v1alpha1.PrecedenceOverride,
-			Epoch:     d.catalog.Epoch,
+			Epoch:     st.catalog.Epoch,
 		}
 	}
 	if before != nil && before.Overrides {
-		d.wakeUnlessBulk(s) // a space may have waited for it
+		st.wakeUnlessBulk(s) // a space may have waited for it
 	}
 }
 

@@ -25,7 +25,7 @@ func reach(s *step, o *catalog.Object, is bool) {
 		return
 	}
 	for _, of := range catalog.Selects(o) {
-		s.d.catalog.NotesPlace(of)
+		s.st.catalog.NotesPlace(of)
 	}
 }
 
@@ -34,14 +34,14 @@ func importing(s *step, o *catalog.Object, is catalog.Import) {
 	if !o.Reaches {
 		is = catalog.Import{}
 	}
-	if s.d.catalog.Imports.Read(o, is) {
+	if s.st.catalog.Imports.Read(o, is) {
 		s.yielded[o.Namespace.Name] = struct{}{}
 	}
 }
 
 // yield has imports in Namespaces of a name be where no other member of their set has the Namespace, or its import.
 func yield(s *step, namespace string) {
-	for o := range s.d.catalog.Imports[namespace] {
+	for o := range s.st.catalog.Imports[namespace] {
 		s.settle(o, false)
 	}
 }
@@ -92,7 +92,7 @@ func (st *State) isName(k store.Key, target string) bool {
 
 // shape has objects follow another one that says what targets get of them, and where their names are.
 func shape(s *step, all []*catalog.Object) {
-	s.d.catalog.RerenderIfStale(all...)
+	s.st.catalog.RerenderIfStale(all...)
 	for _, o := range all {
 		if o.Reaches {
 			s.settle(o, false)
@@ -105,7 +105,7 @@ func (s *step) settleReaching(sp *catalog.Space) {
 	for o := range sp.Reaching {
 		s.settle(o, false)
 	}
-	for _, o := range s.d.catalog.Imports.Of(sp) { // which other spaces' give way to
+	for _, o := range s.st.catalog.Imports.Of(sp) { // which other spaces' give way to
 		s.settle(o, false)
 	}
 }

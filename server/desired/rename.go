@@ -8,24 +8,24 @@ import (
 // rename takes over the new name of a SyncTarget, and reports whether it has one. Its feed goes on, so
 // its site gets nothing anew.
 func (s *step) rename(name, uid string) bool {
-	d := s.d
-	id := d.catalog.Records.Targets.ID(uid, name)
-	old := d.catalog.Records.Targets.Of(id).Name
+	st := s.st
+	id := st.catalog.Records.Targets.ID(uid, name)
+	old := st.catalog.Records.Targets.Of(id).Name
 	if old == name {
 		return false
 	}
-	d.catalog.Records.Targets.Rename(id, name)
-	t := d.catalog.Targets[old]
+	st.catalog.Records.Targets.Rename(id, name)
+	t := st.catalog.Targets[old]
 	if t == nil || t.UID != uid {
 		return false // only records have named it so far
 	}
-	delete(d.catalog.Targets, old)
-	d.catalog.Targets[name] = t
-	moveKey(d.catalog.Removing, old, name)
-	moveKey(d.catalog.Rooms.Overflow, old, name)
-	d.Doubts.rename(old, name)
-	d.catalog.RenameLivesOn(old, name)
-	catalog.RenameDoors(d.catalog, old, name)
+	delete(st.catalog.Targets, old)
+	st.catalog.Targets[name] = t
+	moveKey(st.catalog.Removing, old, name)
+	moveKey(st.catalog.Rooms.Overflow, old, name)
+	st.Doubts.rename(old, name)
+	st.catalog.RenameLivesOn(old, name)
+	catalog.RenameDoors(st.catalog, old, name)
 	s.renamedTo = name
 	return true
 }

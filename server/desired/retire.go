@@ -14,14 +14,14 @@ import (
 // retire keeps an object that is gone from the space for the targets whose release has it, and reports
 // whether there is one.
 func (s *step) retire(o *catalog.Object) bool {
-	if !s.d.catalog.Retains(o) {
+	if !s.st.catalog.Retains(o) {
 		return false
 	}
 	if !o.Retired {
-		s.d.catalog.Rollouts[o.Source.ID()].Retired[o] = struct{}{}
-		s.d.catalog.ContentChanged(o.Source)
+		s.st.catalog.Rollouts[o.Source.ID()].Retired[o] = struct{}{}
+		s.st.catalog.ContentChanged(o.Source)
 	}
-	o.Retired, o.Leaving, o.Epoch = true, false, s.d.catalog.Epoch
+	o.Retired, o.Leaving, o.Epoch = true, false, s.st.catalog.Epoch
 	if !s.bulk {
 		s.settle(o, true)
 	}
@@ -32,7 +32,7 @@ func (s *step) retire(o *catalog.Object) bool {
 // With all it ends everything that was retired.
 func (s *step) dropRetired(r *catalog.Rolled, all bool) {
 	for o := range r.Retired {
-		if !all && o.Retired && o.Present && s.d.catalog.Retains(o) {
+		if !all && o.Retired && o.Present && s.st.catalog.Retains(o) {
 			continue
 		}
 		delete(r.Retired, o)
@@ -47,14 +47,14 @@ func (s *step) dropRetired(r *catalog.Rolled, all bool) {
 
 // dropRetiredOf ends what was retired of a Placement that is gone, or has no releases any more.
 func (s *step) dropRetiredOf(id binding.UnitID) {
-	if r := s.d.catalog.Rollouts[id]; r != nil {
+	if r := s.st.catalog.Rollouts[id]; r != nil {
 		s.dropRetired(r, true)
 	}
 }
 
 // dropRetiredIn ends what was retired in a Namespace that is being deleted.
 func (s *step) dropRetiredIn(n *catalog.Namespace) {
-	for _, r := range s.d.catalog.Rollouts {
+	for _, r := range s.st.catalog.Rollouts {
 		for o := range r.Retired {
 			if o.Namespace == n {
 				s.dropRetired(r, false)
@@ -66,10 +66,10 @@ func (s *step) dropRetiredIn(n *catalog.Namespace) {
 
 // restoreRetired brings back, after a start, what releases in use have and the space has no more.
 func (s *step) restoreRetired() {
-	d := s.d
-	for _, r := range d.catalog.Rollouts {
+	st := s.st
+	for _, r := range st.catalog.Rollouts {
 		s.dropRetired(r, false)
-		g := d.catalog.ProgressiveGroup(r.Ref())
+		g := st.catalog.ProgressiveGroup(r.Ref())
 		if g == nil || r.State.Empty() {
 			continue
 		}
@@ -85,7 +85,7 @@ func (s *step) restoreRetired() {
 			}
 			var lost []store.Key
 			for k := range release.Objects {
-				if d.catalog.Find(k) == nil {
+				if st.catalog.Find(k) == nil {
 					lost = append(lost, k)
 				}
 			}
@@ -98,10 +98,10 @@ func (s *step) restoreRetired() {
 
 // restore makes retired objects of what a release keeps of them.
 func (s *step) restore(g *catalog.Group, r *catalog.Rolled, from *catalog.Kept, lost []store.Key) {
-	d := s.d
+	st := s.st
 	content, err := rollout.Unpack(from.Packed)
 	if err != nil {
-		d.cfg.Log.Error("a release cannot be read", "placement", g.Book.Name, "space", g.Space.Name, "err", err)
+		st.cfg.Log.Error("a release cannot be read", "placement", g.Book.Name, "space", g.Space.Name, "err", err)
 		return
 	}
 	bodies := map[store.Key]rollout.Object{}
@@ -111,20 +111,20 @@ func (s *step) restore(g *catalog.Group, r *catalog.Rolled, from *catalog.Kept, 
 	for _, k := range lost {
 		var obj map[string]any
 		if err := json.Unmarshal(bodies[k].Body, &obj); err != nil {
-			d.cfg.Log.Error("an object of a release cannot be read", "key", k.String(), "err", err)
+			st.cfg.Log.Error("an object of a release cannot be read", "key", k.String(), "err", err)
 			continue
 		}
-		n := d.catalog.NamespaceOf(g.Space, k.Namespace)
+		n := st.catalog.NamespaceOf(g.Space, k.Namespace)
 		if n.Name != "" && (n.Self == nil || n.Self.Leaving) {
 			continue
 		}
 		kind, apiVersion := fields.Clone(obj, "kind"), fields.Clone(obj, "apiVersion")
-		o := d.catalog.Place(n, d.catalog.KindOf(store.Write{Key: k, Kind: kind, APIVersion: apiVersion}), k.Name)
+		o := st.catalog.Place(n, st.catalog.KindOf(store.Write{Key: k, Kind: kind, APIVersion: apiVersion}), k.Name)
 		is := readObject(k, obj)
-		o.Present, o.Retired, o.Epoch, o.UID = true, true, d.catalog.Epoch, strings.Clone(bodies[k].UID)
+		o.Present, o.Retired, o.Epoch, o.UID = true, true, st.catalog.Epoch, strings.Clone(bodies[k].UID)
 		o.Generation, o.Labels, o.Options = bodies[k].Generation, is.labels, g.Book.Options
 		o.WishedBy(g)
-		o.BeWith(d.catalog.Records.UnitOf(g.ID()))
+		o.BeWith(st.catalog.Records.UnitOf(g.ID()))
 		o.Hash = from.Objects[k].Hash
 		s.connect(o, is)
 		r.Retired[o] = struct{}{}

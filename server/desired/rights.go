@@ -36,14 +36,14 @@ func (s *step) rights(w store.Write) {
 	if !decidesRights(w.Key) {
 		return
 	}
-	sp, meta := s.d.catalog.SpaceOf(w.Key.Space), fields.Map(w.Object, "metadata")
+	sp, meta := s.st.catalog.SpaceOf(w.Key.Space), fields.Map(w.Object, "metadata")
 	switch w.Key.Resource {
 	case "namespaces":
 		wish := placement.PodAPIOf(meta)
 		if sp.Namespaces[w.Key.Name] == nil && wish == placement.NoWish {
 			return
 		}
-		if n := s.d.catalog.NamespaceOf(sp, w.Key.Name); n.PodAPI != wish {
+		if n := s.st.catalog.NamespaceOf(sp, w.Key.Name); n.PodAPI != wish {
 			n.PodAPI = wish
 			s.remarkPods(sp, w.Key.Name+"/*")
 		}
@@ -83,8 +83,8 @@ func (s *step) remarkPods(sp *catalog.Space, account string) {
 		if o.Work == nil || o.Work.Account.Name == "" || name != "*" && o.Work.Account.Name != name {
 			continue
 		}
-		s.d.catalog.RerenderIfStale(o)
-		s.d.catalog.SayPodAPI(o)
+		s.st.catalog.RerenderIfStale(o)
+		s.st.catalog.SayPodAPI(o)
 		s.tellFixed(o)
 	}
 }
@@ -96,7 +96,7 @@ func (s *step) tellFixed(o *catalog.Object) {
 		return
 	}
 	if api, why := o.Namespace.PodAPIOf(a); api == placement.SpaceAPI {
-		s.d.cfg.Event(placement.Event{Key: o.Key(), APIVersion: o.Kind.ApiVersion, Kind: o.Kind.Name, UID: o.UID,
+		s.st.cfg.Event(placement.Event{Key: o.Key(), APIVersion: o.Kind.ApiVersion, Kind: o.Kind.Name, UID: o.UID,
 			Warning: true, Reason: "PodAPI", Message: "the pods do not use the API of this space, because they were " +
 				"made before " + why + "; make it anew"})
 	}
@@ -128,5 +128,5 @@ func (s *step) tellPodAPI(o *catalog.Object, before *catalog.RenderOptions) {
 	if why != "" {
 		e.Message += ": " + why
 	}
-	s.d.cfg.Event(e)
+	s.st.cfg.Event(e)
 }

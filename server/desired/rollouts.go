@@ -13,8 +13,8 @@ import (
 
 // rolloutRecord takes a write of a state, or of the content of a release.
 func (s *step) rolloutRecord(w store.Write, id binding.UnitID, number uint64) {
-	d := s.d
-	r := d.catalog.Rollouts.Of(w.Key.Space, id)
+	st := s.st
+	r := st.catalog.Rollouts.Of(w.Key.Space, id)
 	if w.Object == nil {
 		if number != 0 {
 			delete(r.Releases, number)
@@ -22,7 +22,7 @@ func (s *step) rolloutRecord(w store.Write, id binding.UnitID, number uint64) {
 			s.endRollouts(r)
 		}
 		if r.Revision == 0 && len(r.Releases) == 0 {
-			delete(d.catalog.Rollouts, id)
+			delete(st.catalog.Rollouts, id)
 		}
 		return
 	}
@@ -33,19 +33,19 @@ func (s *step) rolloutRecord(w store.Write, id binding.UnitID, number uint64) {
 		err = s.rolloutState(r, w)
 	}
 	if err != nil {
-		d.cfg.Log.Error("a record of a rollout cannot be read, the one before stays", "key", w.Key.String(), "err", err)
+		st.cfg.Log.Error("a record of a rollout cannot be read, the one before stays", "key", w.Key.String(), "err", err)
 	}
-	if g := d.catalog.ProgressiveGroup(r.Ref()); g != nil && !s.bulk {
+	if g := st.catalog.ProgressiveGroup(r.Ref()); g != nil && !s.bulk {
 		s.rolled(g, r)
 	}
 	if !s.bulk {
-		d.catalog.Rolls.Add(r.Ref())
+		st.catalog.Rolls.Add(r.Ref())
 	}
 }
 
 // rolloutState takes over which targets have which release.
 func (s *step) rolloutState(r *catalog.Rolled, w store.Write) error {
-	r.Epoch = s.d.catalog.Epoch
+	r.Epoch = s.st.catalog.Epoch
 	of, raw, err := scheduler.RawRecord(w.Object)
 	if err != nil {
 		return err
@@ -60,7 +60,7 @@ func (s *step) rolloutState(r *catalog.Rolled, w store.Write) error {
 // release takes over the content of a release.
 func (s *step) release(r *catalog.Rolled, w store.Write, number uint64) (err error) {
 	if have := r.Releases[number]; have != nil && have.Revision == w.Revision {
-		have.Epoch = s.d.catalog.Epoch
+		have.Epoch = s.st.catalog.Epoch
 		return nil
 	}
 	content := s.content
@@ -69,7 +69,7 @@ func (s *step) release(r *catalog.Rolled, w store.Write, number uint64) (err err
 			return err
 		}
 	}
-	content.Epoch = s.d.catalog.Epoch
+	content.Epoch = s.st.catalog.Epoch
 	r.Releases[number] = content
 	return nil
 }
@@ -106,7 +106,7 @@ func cloneKey(k store.Key) store.Key {
 // rolled lets the feeds follow a state, or the content of a release.
 func (s *step) rolled(g *catalog.Group, r *catalog.Rolled) {
 	s.settleAll(g)
-	s.d.catalog.Each(g, func(o *catalog.Object) { s.d.catalog.Pass(o) })
+	s.st.catalog.Each(g, func(o *catalog.Object) { s.st.catalog.Pass(o) })
 	s.dropRetired(r, false)
 }
 
@@ -117,21 +117,21 @@ func (s *step) endRollouts(r *catalog.Rolled) {
 		return
 	}
 	s.dropRetired(r, true)
-	if g := s.d.catalog.ProgressiveGroup(r.Ref()); g != nil {
+	if g := s.st.catalog.ProgressiveGroup(r.Ref()); g != nil {
 		s.settleAll(g)
-		s.d.catalog.Rolls.Add(r.Ref())
+		s.st.catalog.Rolls.Add(r.Ref())
 	}
 }
 
 // sweepRollouts removes the records that a snapshot did not mention.
 func (s *step) sweepRollouts() {
-	for id, r := range s.d.catalog.Rollouts {
-		if r.Revision != 0 && r.Epoch != s.d.catalog.Epoch {
+	for id, r := range s.st.catalog.Rollouts {
+		if r.Revision != 0 && r.Epoch != s.st.catalog.Epoch {
 			r.Revision, r.State = 0, rollout.State{}
 		}
-		maps.DeleteFunc(r.Releases, func(_ uint64, k *catalog.Kept) bool { return k.Epoch != s.d.catalog.Epoch })
+		maps.DeleteFunc(r.Releases, func(_ uint64, k *catalog.Kept) bool { return k.Epoch != s.st.catalog.Epoch })
 		if r.Revision == 0 && len(r.Releases) == 0 && len(r.Retired) == 0 {
-			delete(s.d.catalog.Rollouts, id)
+			delete(s.st.catalog.Rollouts, id)
 		}
 	}
 }

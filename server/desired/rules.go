@@ -13,25 +13,25 @@ import (
 
 // placementObject takes a write of a Placement: its rule when the spec changed.
 func (s *step) placementObject(w store.Write) {
-	d := s.d
-	sp := d.catalog.SpaceOf(w.Key.Space)
+	st := s.st
+	sp := st.catalog.SpaceOf(w.Key.Space)
 	b := sp.Placements[w.Key.Name]
 	meta := fields.Map(w.Object, "metadata")
 	if w.Object == nil || (b != nil && b.UID != fields.Clone(meta, "uid")) {
 		delete(sp.Placements, w.Key.Name)
-		delete(d.catalog.Divided, b)
+		delete(st.catalog.Divided, b)
 		if b != nil {
 			s.dropRetiredOf(b.Group.ID())
-			d.catalog.Rolls.Add(b.Group.UnitRef())
+			st.catalog.Rolls.Add(b.Group.UnitRef())
 			s.ruleChanged(sp, b, true)
 		}
 		b = nil
 	}
 	if w.Object == nil {
-		d.catalog.TidySpace(sp)
+		st.catalog.TidySpace(sp)
 	}
 	var o v1alpha1.Placement
-	if w.Object == nil || !d.decode(w, &o) {
+	if w.Object == nil || !st.decode(w, &o) {
 		return
 	}
 	if b == nil {
@@ -41,9 +41,9 @@ func (s *step) placementObject(w store.Write) {
 		sp.Placements[b.Name] = b
 	}
 	b.PolicyOf = policyOf(meta)
-	b.Epoch, b.Revision, b.Status = d.catalog.Epoch, w.Revision, fields.Map(w.Object, "status")
+	b.Epoch, b.Revision, b.Status = st.catalog.Epoch, w.Revision, fields.Map(w.Object, "status")
 	b.Group.Evict = placement.Split(o.Annotations[v1alpha1.AnnotationEvict])
-	d.catalog.Known(&b.Group)
+	st.catalog.Known(&b.Group)
 	if b.Generation != o.Generation || b.Rule == nil {
 		b.Generation = o.Generation
 		rule, err := placement.Compile(b.Name, fields.Clone(meta, "creationTimestamp"), o.Spec)
@@ -57,18 +57,18 @@ func (s *step) placementObject(w store.Write) {
 				s.settleAll(&b.Group)
 			}
 			if before != nil || b.Rollout != nil {
-				d.catalog.Rolls.Add(b.Group.UnitRef())
+				st.catalog.Rolls.Add(b.Group.UnitRef())
 			}
-			b.SetOptions(o.Spec.Sync, placement.FormatSync(o.Spec.Sync, o.Spec.Status.Associated), d.catalog.Division(b))
+			b.SetOptions(o.Spec.Sync, placement.FormatSync(o.Spec.Sync, o.Spec.Status.Associated), st.catalog.Division(b))
 		}
 		s.ruleChanged(sp, b, false)
-		d.catalog.WakeCohorts(sp)
+		st.catalog.WakeCohorts(sp)
 	}
 	s.describe(sp, b, meta)
 	if !s.bulk {
-		d.catalog.Enqueue(&b.Group)
+		st.catalog.Enqueue(&b.Group)
 		if v1alpha1.IsPolicy(b.Name) {
-			d.catalog.WakeSpace(sp) // which may have waited for it
+			st.catalog.WakeSpace(sp) // which may have waited for it
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (s *step) ruleChanged(sp *catalog.Space, b *catalog.Rulebook, gone bool) {
 		sp.EachObject(s.moved)
 	} else {
 		affected := maps.Clone(b.Lost)
-		s.d.catalog.Each(&b.Group, func(o *catalog.Object) { affected[o] = struct{}{} })
+		s.st.catalog.Each(&b.Group, func(o *catalog.Object) { affected[o] = struct{}{} })
 		if !gone && b.Rule != nil {
 			sp.EachObject(func(o *catalog.Object) {
 				if o.Present && b.Rule.Matches(o.Subject()) {
@@ -97,7 +97,7 @@ func (s *step) ruleChanged(sp *catalog.Space, b *catalog.Rulebook, gone bool) {
 		}
 	}
 	for _, b := range sp.Placements {
-		s.d.catalog.Enqueue(&b.Group)
+		s.st.catalog.Enqueue(&b.Group)
 	}
 }
 

@@ -11,9 +11,9 @@ func standby(s *step, is *catalog.Mover, n *catalog.Namespace) {
 	if s.bulk || is == nil || !is.Side.Replicates() {
 		return
 	}
-	if r, ok := s.d.catalog.OwnerOf(n.Space.Name, binding.Ref{Unit: is.Unit}); ok {
-		if g := s.d.catalog.Group(r); g != nil {
-			s.d.catalog.Enqueue(g)
+	if r, ok := s.st.catalog.OwnerOf(n.Space.Name, binding.Ref{Unit: is.Unit}); ok {
+		if g := s.st.catalog.Group(r); g != nil {
+			s.st.catalog.Enqueue(g)
 		}
 	}
 }

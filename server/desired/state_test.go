@@ -17,9 +17,9 @@ import (
 )
 
 // divided is a state in which a Placement divides the replicas of a Deployment among the targets a and b.
-func divided(t *testing.T) (d *State, web store.Write) {
+func divided(t *testing.T) (st *State, web store.Write) {
 	t.Helper()
-	d = New(Config{
+	st = New(Config{
 		Incarnation: store.Incarnation{1},
 		Progress:    func(string, store.Key) (placement.Progress, bool) { return placement.Progress{}, false },
 		Refuse:      func(store.Key, *store.ReportError) {},
@@ -27,8 +27,8 @@ func divided(t *testing.T) (d *State, web store.Write) {
 		Log:         slog.New(slog.NewTextHandler(io.Discard, nil)),
 	}, catalog.New())
 	t.Cleanup(func() {
-		for _, q := range []interface{ ShutDown() }{d.catalog.Groups, d.catalog.Notes, d.catalog.Renders,
-			d.catalog.Says, d.catalog.Status, d.catalog.HookJobs, d.catalog.Rolls} {
+		for _, q := range []interface{ ShutDown() }{st.catalog.Groups, st.catalog.Notes, st.catalog.Renders,
+			st.catalog.Says, st.catalog.Status, st.catalog.HookJobs, st.catalog.Rolls} {
 			q.ShutDown()
 		}
 	})
@@ -55,7 +55,7 @@ func divided(t *testing.T) (d *State, web store.Write) {
 	web = at(store.Key{Space: "shop", Group: "apps", Resource: "deployments", Namespace: "app", Name: "web"},
 		"Deployment", m{"metadata": m{"namespace": "app", "uid": "uid-web", "labels": m{"app": "web"}, "generation": int64(1),
 			"annotations": m{v1alpha1.AnnotationUnit: "uid-p"}}, "spec": m{"replicas": int64(4)}})
-	d.Reset(1, storetest.Listing(slices.Values([]store.Write{
+	st.Reset(1, storetest.Listing(slices.Values([]store.Write{
 		at(root("synctargets", "a"), "SyncTarget", m{"metadata": m{"uid": "uid-a"}}),
 		at(root("synctargets", "b"), "SyncTarget", m{"metadata": m{"uid": "uid-b"}}),
 		at(root("spaces", "shop"), "Space", m{"metadata": m{"uid": "uid-shop"}}),
@@ -66,7 +66,7 @@ func divided(t *testing.T) (d *State, web store.Write) {
 		at(catalog.NamespaceKey("shop", "app"), "Namespace", m{"metadata": m{"uid": "uid-app"}}),
 		web,
 	})))
-	return d, web
+	return st, web
 }
 
 // An object that is yet to be rendered with its shares joins no target, and is rendered when a cohort

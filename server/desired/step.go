@@ -9,7 +9,7 @@ import (
 // step collects what one revision changes, so that each feed gets it as one. The catalog's lock is
 // held while it lives.
 type step struct {
-	d        *State
+	st       *State
 	revision int64
 	bulk     bool // a snapshot: everything is settled once, at the end
 	first    bool // the first snapshot
@@ -24,7 +24,7 @@ type step struct {
 
 func (st *State) begin(revision int64) *step {
 	st.catalog.Revision = max(st.catalog.Revision, revision)
-	return &step{d: st, revision: st.catalog.Revision, changes: map[string][]store.Change{},
+	return &step{st: st, revision: st.catalog.Revision, changes: map[string][]store.Change{},
 		spaces: map[*catalog.Space]struct{}{},
 		spaced: map[*catalog.Namespace]struct{}{}, yielded: map[string]struct{}{}}
 }
@@ -54,18 +54,18 @@ func (s *step) finish() {
 		}
 	}
 	s.empty()
-	if s.d.cfg.Spread != nil && !s.bulk && len(s.changes) > 0 {
-		s.d.cfg.Spread(len(s.changes))
+	if s.st.cfg.Spread != nil && !s.bulk && len(s.changes) > 0 {
+		s.st.cfg.Spread(len(s.changes))
 	}
 	for name, changes := range s.changes {
-		if t := s.d.catalog.Targets[name]; t != nil {
+		if t := s.st.catalog.Targets[name]; t != nil {
 			if t.Emptied {
 				changes = onlyTombstones(changes)
 			}
 			t.Feed.Apply(s.revision, t.Ordered(changes)...)
 		}
 	}
-	s.d.catalog.Advance(s.revision)
+	s.st.catalog.Advance(s.revision)
 }
 
 // settle brings the feeds up to date with an object: where it is now, and its hash when that
@@ -83,28 +83,28 @@ func (s *step) settle(o *catalog.Object, changed bool) {
 // place is settle without what goes along. It tells what leave does.
 func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 	s.settleApart(o)
-	next := s.d.catalog.Effective(o)
-	if s.d.catalog.Unshared(o) {
-		next = s.d.catalog.Sets.Both(o.On, next)
+	next := s.st.catalog.Effective(o)
+	if s.st.catalog.Unshared(o) {
+		next = s.st.catalog.Sets.Both(o.On, next)
 	}
-	s.d.charge(o, next)
+	s.st.charge(o, next)
 	if next != o.On {
-		catalog.KeepOpen(s.d.catalog, o, next)
+		catalog.KeepOpen(s.st.catalog, o, next)
 	}
-	doors, opens := catalog.Doors(s.d.catalog, o, next)
-	named := s.d.catalog.Sets.Union(s.d.catalog.NamedAt(o, next), doors)
+	doors, opens := catalog.Doors(s.st.catalog, o, next)
+	named := s.st.catalog.Sets.Union(s.st.catalog.NamedAt(o, next), doors)
 	if next == o.On && named == o.Named && !changed && !opens {
 		return false, false
 	}
-	s.d.toldContent(o)
+	s.st.toldContent(o)
 	joins := next != o.On && !s.first
-	feeds, send := s.d.catalog.Sets.Union(next, named), []string(nil)
+	feeds, send := s.st.catalog.Sets.Union(next, named), []string(nil)
 	for _, t := range feeds.List() {
 		if changed || !o.HasAt(t) || o.Reaches && next.Has(t) != o.On.Has(t) {
 			send = append(send, t)
 		}
 		if joins && next.Has(t) && t != s.renamedTo && !o.HasAt(t) {
-			s.d.doubt(t, o, s.revision)
+			s.st.doubt(t, o, s.revision)
 		}
 	}
 	kept, intended = s.leave(o, feeds)
@@ -115,12 +115,12 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 	}
 	o.Named, o.On = named, next
 	for _, t := range send {
-		s.changes[t] = append(s.changes[t], s.d.catalog.Change(o, t))
+		s.changes[t] = append(s.changes[t], s.st.catalog.Change(o, t))
 	}
 	if !moves && !opens {
 		return kept, intended
 	}
-	s.d.tellUpsyncs(o)
+	s.st.tellUpsyncs(o)
 	if moves && o.Kind.Order == store.ClassNamespace {
 		s.yielded[o.Name] = struct{}{}
 	}
@@ -133,7 +133,7 @@ func (s *step) place(o *catalog.Object, changed bool) (kept, intended bool) {
 			s.settle(dep, false)
 		}
 	}
-	s.d.catalog.Note(o)
+	s.st.catalog.Note(o)
 	return kept, intended
 }
 
@@ -142,12 +142,12 @@ func (s *step) framed(o *catalog.Object, feeds *catalog.Set) {
 	if o.Namespace.Name == "" || o.Kind.Order == store.ClassRule || o.Rights() {
 		return
 	}
-	if before := s.d.catalog.Feeds(o); shift(o.Namespace.Here, before, feeds) {
+	if before := s.st.catalog.Feeds(o); shift(o.Namespace.Here, before, feeds) {
 		s.spaced[o.Namespace] = struct{}{}
 	} else if before == feeds {
 		return
 	}
-	if len(s.d.catalog.Imports[o.Namespace.Name]) > 0 {
+	if len(s.st.catalog.Imports[o.Namespace.Name]) > 0 {
 		s.yielded[o.Namespace.Name] = struct{}{}
 	}
 }

@@ -80,7 +80,7 @@ func (s *step) tellNoEffect(w store.Write, r reading) {
 		return
 	}
 	if reason, message := placement.NoEffect(w.Key, w.Object); message != "" {
-		s.d.cfg.Event(placement.Event{Key: w.Key, APIVersion: w.APIVersion, Kind: w.Kind, UID: r.uid,
+		s.st.cfg.Event(placement.Event{Key: w.Key, APIVersion: w.APIVersion, Kind: w.Kind, UID: r.uid,
 			Warning: true, Reason: reason, Message: message})
 	}
 }

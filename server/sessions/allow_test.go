@@ -11,19 +11,19 @@ import (
 
 // What sites open goes up through relays, less what spec.allow of each takes away.
 func TestARelaySaysWhatItsSitesOpen(t *testing.T) {
-	d := &Server{subtree: newSubtreeStatus()}
-	_, changed := d.Subtree()
+	srv := &Server{subtree: newSubtreeStatus()}
+	_, changed := srv.Subtree()
 	oslo := v1alpha1.SyncTargetStatus{Policy: &v1alpha1.SyncTargetPolicy{
 		Controllers: []string{"shop"}, Kinds: []string{"*"}}}
-	d.subtree.observe("oslo", &oslo)
-	d.subtree.observe("vik", &v1alpha1.SyncTargetStatus{Policy: &v1alpha1.SyncTargetPolicy{
+	srv.subtree.observe("oslo", &oslo)
+	srv.subtree.observe("vik", &v1alpha1.SyncTargetStatus{Policy: &v1alpha1.SyncTargetPolicy{
 		Controllers: []string{"bank"}, ClusterControllers: []string{"bank"}, Webhooks: []string{"shop", "bank"}}})
 	select {
 	case <-changed:
 	default:
 		t.Error("it is no news")
 	}
-	below, _ := d.Subtree()
+	below, _ := srv.Subtree()
 	relay := &v1alpha1.SyncTarget{}
 	permits(relay, &tunnel.ChildStatus{Subtree: below})
 	if p := relay.Status.Policy; p == nil || !slices.Equal(p.Controllers, []string{"bank", "shop"}) ||
@@ -47,9 +47,9 @@ func TestARelaySaysWhatItsSitesOpen(t *testing.T) {
 		t.Errorf("ways that are closed: %+v", p)
 	}
 	relay.Spec.Allow = nil
-	d.subtree.observe("oslo", &v1alpha1.SyncTargetStatus{})
-	d.subtree.observe("vik", &v1alpha1.SyncTargetStatus{})
-	below, _ = d.Subtree()
+	srv.subtree.observe("oslo", &v1alpha1.SyncTargetStatus{})
+	srv.subtree.observe("vik", &v1alpha1.SyncTargetStatus{})
+	below, _ = srv.Subtree()
 	if permits(relay, &tunnel.ChildStatus{Subtree: below}); relay.Status.Policy != nil {
 		t.Errorf("nobody opens anything: %+v", relay.Status.Policy)
 	}

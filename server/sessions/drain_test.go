@@ -19,21 +19,21 @@ func TestBoundsAreSaid(t *testing.T) {
 	cpu, pods := resource.MustParse("1"), int64(2)
 	used := placement.Requests{CPU: 900, Memory: 1 << 30, Pods: 2}
 	s := &stub{count: func() int { return 7 }, room: func() placement.Room { return placement.Room{Requested: used} }}
-	d := &Server{cfg: s.in(Config{})}
+	srv := &Server{cfg: s.in(Config{})}
 	st := &v1alpha1.SyncTarget{Spec: v1alpha1.SyncTargetSpec{Bounds: &v1alpha1.Bounds{CPU: &cpu, Pods: &pods}}}
-	d.setBoundsCondition(st)
+	srv.setBoundsCondition(st)
 	if r := st.Status.Requested; !apimeta.IsStatusConditionTrue(st.Status.Conditions, v1alpha1.ConditionWithinBounds) ||
 		r.CPU.String() != "900m" || r.Memory.String() != "1Gi" || *r.Pods != 2 || *r.Objects != 7 {
 		t.Errorf("said: %+v", st.Status)
 	}
 	used.Pods = 3
-	d.setBoundsCondition(st)
+	srv.setBoundsCondition(st)
 	if c := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionWithinBounds); c.Status != "False" ||
 		!strings.Contains(c.Message, "pods 3 of 2") {
 		t.Errorf("said: %+v", c)
 	}
 	st.Spec.Bounds = nil
-	if d.setBoundsCondition(st); len(st.Status.Conditions) != 0 || st.Status.Requested != nil {
+	if srv.setBoundsCondition(st); len(st.Status.Conditions) != 0 || st.Status.Requested != nil {
 		t.Error("it is said when there are no bounds any more")
 	}
 }
@@ -75,9 +75,9 @@ func TestWhatIsLeftOfADrain(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := &stub{moves: c.moves, remaining: func() (placement.Remaining, bool) { return c.left, true },
 				len: func() int { return c.reported }}
-			d := &Server{cfg: s.in(Config{Log: slog.New(slog.DiscardHandler)})}
+			srv := &Server{cfg: s.in(Config{Log: slog.New(slog.DiscardHandler)})}
 			st := &v1alpha1.SyncTarget{ObjectMeta: metav1.ObjectMeta{Name: "paris"}}
-			d.setDrainedCondition(st, nil)
+			srv.setDrainedCondition(st, nil)
 			got := ""
 			if is := apimeta.FindStatusCondition(st.Status.Conditions, v1alpha1.ConditionDrained); is != nil {
 				got = string(is.Status) + " " + is.Reason + " " + is.Message
@@ -90,7 +90,7 @@ func TestWhatIsLeftOfADrain(t *testing.T) {
 				t.Errorf("counted: %+v", st.Status.Drain)
 			}
 			s.remaining = nil
-			d.setDrainedCondition(st, nil)
+			srv.setDrainedCondition(st, nil)
 			if len(st.Status.Conditions) != 0 || st.Status.Drain != nil {
 				t.Error("it is said when the drain is over")
 			}

@@ -26,8 +26,8 @@ type drainOfParis struct {
 func (p *drainOfParis) look() (out []string) {
 	s := &stub{moves: func() []placement.Moving { return p.moves },
 		remaining: func() (placement.Remaining, bool) { return p.left, true }}
-	d := &Server{cfg: s.in(Config{Log: slog.New(slog.DiscardHandler)})}
-	for _, e := range d.setDrainedCondition(p.st, nil) {
+	srv := &Server{cfg: s.in(Config{Log: slog.New(slog.DiscardHandler)})}
+	for _, e := range srv.setDrainedCondition(p.st, nil) {
 		text := e.Reason + ": " + e.Message
 		if e.Warning {
 			text = "! " + text

@@ -218,11 +218,11 @@ func followedKey(path string) (store.Key, bool) {
 }
 
 // follow makes a server follow the writes, from what is there now on.
-func (f *fakeAPI) follow(d *Server) {
+func (f *fakeAPI) follow(srv *Server) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.followers = append(f.followers, d)
-	d.Reset(int64(f.revision), storetest.Listing(func(yield func(store.Write) bool) {
+	f.followers = append(f.followers, srv)
+	srv.Reset(int64(f.revision), storetest.Listing(func(yield func(store.Write) bool) {
 		for p, obj := range f.objects {
 			if key, ok := followedKey(p); ok && !yield(store.Write{Key: key, Object: obj}) {
 				return

@@ -66,7 +66,7 @@ type Server struct {
 // New returns a Server that accepts nobody before Run.
 func New(cfg Config) *Server {
 	meter, strangers := traffic.New(), &unknownAgents{names: map[string]v1alpha1.UnknownAgent{}}
-	d := &Server{
+	srv := &Server{
 		cfg:           cfg,
 		joins:         make(chan struct{}, 1),
 		targets:       newTargets(),
@@ -92,12 +92,12 @@ func New(cfg Config) *Server {
 		),
 	}
 	connections := data.NewMetrics()
-	d.budget = mux.NewBudget(dataBudget)
-	d.links = d.newLinks(connections)
+	srv.budget = mux.NewBudget(dataBudget)
+	srv.links = srv.newLinks(connections)
 	if cfg.Metrics != nil {
-		cfg.Metrics.MustRegister(connections, meter, strangers.count(), healthMetrics{d})
+		cfg.Metrics.MustRegister(connections, meter, strangers.count(), healthMetrics{srv})
 	}
-	return d
+	return srv
 }
 
 // Rest gives back memory that was of use for a moment only.

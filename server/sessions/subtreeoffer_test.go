@@ -16,7 +16,7 @@ func offering(versions, resources []string, properties map[string]string) *v1alp
 // A relay offers what any of its sites serves, and the properties that all of them have.
 func TestWhatIsOfferedBelowARelay(t *testing.T) {
 	b := newSubtreeStatus()
-	d := &Server{subtree: b}
+	srv := &Server{subtree: b}
 	told := func(name string, status *v1alpha1.SyncTargetStatus) bool {
 		before := b.changed
 		b.observe(name, status)
@@ -24,12 +24,12 @@ func TestWhatIsOfferedBelowARelay(t *testing.T) {
 	}
 	want := func(versions, resources []string, properties map[string]string) {
 		t.Helper()
-		is := d.SubtreeOffer()
+		is := srv.SubtreeOffer()
 		if !is.Equal(&tunnel.ClusterOffer{Versions: versions, Resources: resources, Properties: properties}) {
 			t.Errorf("it offers %+v", is)
 		}
 	}
-	if told("silent", &v1alpha1.SyncTargetStatus{}); d.SubtreeOffer() != nil {
+	if told("silent", &v1alpha1.SyncTargetStatus{}); srv.SubtreeOffer() != nil {
 		t.Error("something is offered by nobody")
 	}
 	told("a", offering([]string{"apps/v1", "v1"}, nil, map[string]string{"zone": "north", "tier": "gold"}))
@@ -48,7 +48,7 @@ func TestWhatIsOfferedBelowARelay(t *testing.T) {
 	want([]string{"apps/v1", "v1"}, nil, map[string]string{"zone": "north", "tier": "gold"})
 	told("a", offering([]string{"v1"}, nil, nil))
 	want([]string{"v1"}, nil, nil)
-	if len(b.offer.served) != 1 || len(b.offer.values) != 0 || !slices.Equal(d.SubtreeOffer().Versions, []string{"v1"}) {
+	if len(b.offer.served) != 1 || len(b.offer.values) != 0 || !slices.Equal(srv.SubtreeOffer().Versions, []string{"v1"}) {
 		t.Errorf("kept: %v %v", b.offer.served, b.offer.values)
 	}
 }

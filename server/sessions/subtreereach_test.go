@@ -218,8 +218,8 @@ func TestFirstSiteIsToldAtOnce(t *testing.T) {
 	// What else is told of it is no word that there is no site.
 	b := newSubtreeStatus()
 	b.tick(now)
-	d := &Server{subtree: b}
-	_, changed := d.Subtree()
+	srv := &Server{subtree: b}
+	_, changed := srv.Subtree()
 	opens := joined.DeepCopy()
 	opens.Policy = &v1alpha1.SyncTargetPolicy{Controllers: []string{"shop"}}
 	b.observe("one", opens)
@@ -228,7 +228,7 @@ func TestFirstSiteIsToldAtOnce(t *testing.T) {
 	default:
 		t.Fatal("a site has joined, and nothing is told")
 	}
-	if said, _ := d.Subtree(); !said.Reaches() || len(said.Opened.Controllers) != 1 {
+	if said, _ := srv.Subtree(); !said.Reaches() || len(said.Opened.Controllers) != 1 {
 		t.Errorf("the first word of the first site is %+v", said)
 	}
 }

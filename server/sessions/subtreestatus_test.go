@@ -139,10 +139,10 @@ func TestWhatIsBelowARelay(t *testing.T) {
 // Of each target the worst counts once, names are bounded, and what is gone or well again is not
 // told any more.
 func TestTroublesAreCounted(t *testing.T) {
-	d := &Server{subtree: newSubtreeStatus()}
+	srv := &Server{subtree: newSubtreeStatus()}
 	see := func(name string, status v1alpha1.SyncTargetStatus) {
 		t.Helper()
-		d.subtree.observe(name, &status)
+		srv.subtree.observe(name, &status)
 	}
 	bad := func(kinds ...string) (out v1alpha1.SyncTargetStatus) {
 		st := &v1alpha1.SyncTarget{}
@@ -153,7 +153,7 @@ func TestTroublesAreCounted(t *testing.T) {
 	}
 	told := func(n int, paths ...string) {
 		t.Helper()
-		is, _ := d.Subtree()
+		is, _ := srv.Subtree()
 		var names []string
 		for _, x := range is.First {
 			names = append(names, x.Path+" "+x.Type)
@@ -176,7 +176,7 @@ func TestTroublesAreCounted(t *testing.T) {
 		)
 	}
 	see("fjord", fjord)
-	is, changed := d.Subtree()
+	is, changed := srv.Subtree()
 	if is.Troubled != 32 || len(is.First) != tunnel.MaxTroubles || is.First[0].Path != "fjord" ||
 		is.First[9].Path != "fjord/site-8" {
 		t.Errorf("%+v", is)
