@@ -63,10 +63,7 @@ func (l *Leases) Forget(target string) {
 func (l *Leases) Rename(from, to string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if is, known := l.of[from]; known {
-		l.of[to] = is
-		delete(l.of, from)
-	}
+	RenameIn(l.of, from, to)
 	if l.ledger != nil {
 		l.ledger.Rename(from, to)
 	}

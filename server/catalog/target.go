@@ -97,6 +97,14 @@ func (t *Target) Ordered(changes []store.Change) []store.Change {
 // A SyncTarget that is renamed keeps its UID, so every record goes on to say where its objects are. It is
 // stored by the new name first, and deleted by the old one after that.
 
+// RenameIn gives what a map has of a target to another name of it.
+func RenameIn[V any](m map[string]V, from, to string) {
+	if v, ok := m[from]; ok {
+		m[to] = v
+		delete(m, from)
+	}
+}
+
 // RenamesOf is how often a SyncTarget was renamed.
 func RenamesOf(meta map[string]any) int {
 	return v1alpha1.Renames(fields.Clone(meta, "annotations", v1alpha1.AnnotationRenames))

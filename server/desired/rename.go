@@ -21,20 +21,13 @@ func (s *step) rename(name, uid string) bool {
 	}
 	delete(st.catalog.Targets, old)
 	st.catalog.Targets[name] = t
-	moveKey(st.catalog.Removing, old, name)
-	moveKey(st.catalog.Rooms.Overflow, old, name)
+	catalog.RenameIn(st.catalog.Removing, old, name)
+	catalog.RenameIn(st.catalog.Rooms.Overflow, old, name)
 	st.Doubts.rename(old, name)
 	st.catalog.RenameLivesOn(old, name)
 	catalog.RenameDoors(st.catalog, old, name)
 	s.renamedTo = name
 	return true
-}
-
-func moveKey[V any](in map[string]V, from, to string) {
-	if v, ok := in[from]; ok {
-		in[to] = v
-		delete(in, from)
-	}
 }
 
 // rename gives the doubts about a target to another name of it.
@@ -44,6 +37,6 @@ func (d *doubts) rename(from, to string) {
 	if d.since == nil {
 		d.since = map[string]map[store.Key]int64{}
 	}
-	moveKey(d.since, from, to)
-	moveKey(d.upTo, from, to)
+	catalog.RenameIn(d.since, from, to)
+	catalog.RenameIn(d.upTo, from, to)
 }

@@ -74,7 +74,7 @@ func (l *leases) forget(name string) {
 func (l *leases) rename(from, to string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	moveKey(l.of, from, to)
+	catalog.RenameIn(l.of, from, to)
 	l.counted.Rename(from, to)
 }
 
@@ -113,29 +113,29 @@ func (o leaseOf) Begin() {
 // Answer implements tunnel.LeaseGranter. Only the session that the target has is answered, and only
 // by a center that leads: another one may count on it that nobody is.
 func (o leaseOf) Answer(r lease.Request) (lease.Answer, bool) {
-	d, name := o.server, o.session.target
-	if d.session(name) != o.session || !d.cfg.Center.Leads() {
+	srv, name := o.server, o.session.target
+	if srv.session(name) != o.session || !srv.cfg.Center.Leads() {
 		return lease.Answer{}, false
 	}
 	behind := o.session.lacks() // also where it does not say yet that it has ended
-	own, known := d.cfg.Center.Lease()
+	own, known := srv.cfg.Center.Lease()
 	if !known {
 		return lease.Answer{}, false
 	}
-	d.leases.mu.Lock()
-	t := d.leases.getLocked(name)
+	srv.leases.mu.Lock()
+	t := srv.leases.getLocked(name)
 	before, first := t.next, t.last == nil
 	a := t.Granter.Answer(r, t.want, t.recorded, own)
 	a.Behind = behind || own.Bound && own.Left <= 0
 	t.next = t.Record(r, t.want, t.recorded, own)
 	news := first || before != t.next || t.next != t.recorded || t.last.Refuses != r.Refuses
 	t.last = &r
-	if t.count(name, d.leases.counted); a.For > 0 {
-		d.leases.counted.Granted(name)
+	if t.count(name, srv.leases.counted); a.For > 0 {
+		srv.leases.counted.Granted(name)
 	}
-	d.leases.mu.Unlock()
+	srv.leases.mu.Unlock()
 	if news {
-		d.targets.touch(name)
+		srv.targets.touch(name)
 	}
 	return a, true
 }

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/exchange"
 	"skerry.dev/skerry/tunnel/ondemand"
@@ -169,17 +170,10 @@ func (srv *Server) inherit(name string, obj *v1alpha1.SyncTarget) {
 		srv.leases.rename(former, name)
 		srv.usage.rename(former, name)
 		srv.mu.Lock()
-		moveKey(srv.left, former, name)
-		moveKey(srv.barriers, former, name)
+		catalog.RenameIn(srv.left, former, name)
+		catalog.RenameIn(srv.barriers, former, name)
 		srv.mu.Unlock()
 		srv.Recount(name)
-	}
-}
-
-func moveKey[V any](in map[string]V, from, to string) {
-	if v, ok := in[from]; ok {
-		in[to] = v
-		delete(in, from)
 	}
 }
 

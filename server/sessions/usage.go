@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"skerry.dev/skerry/server/api/v1alpha1"
+	"skerry.dev/skerry/server/catalog"
 	"skerry.dev/skerry/tunnel"
 	"skerry.dev/skerry/tunnel/traffic"
 )
@@ -75,8 +76,8 @@ func (u *usage) forget(name string) {
 func (u *usage) rename(from, to string) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	moveKey(u.of, from, to)
-	moveKey(u.all, from, to)
+	catalog.RenameIn(u.of, from, to)
+	catalog.RenameIn(u.all, from, to)
 }
 
 // stored is what the status of a SyncTarget says.
