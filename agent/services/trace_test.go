@@ -62,8 +62,9 @@ func TestATraceTakesTheWayOfACaller(t *testing.T) {
 		return err == nil && found.As == "front/caller"
 	})
 	found, err := s.trace(t, exchange.OptionPort, "also")
+	way := fmt.Sprintf("127.0.0.1:%d of EndpointSlice skerry-web", s.portsOf()["also"])
 	if err != nil || found.Reason != exchange.Answered || found.Port != 81 || reasons(found) != ".:Gateway" ||
-		!strings.Contains(found.Hops[0].Message, fmt.Sprintf("127.0.0.1:%d of EndpointSlice skerry-web", s.portsOf()["also"])) {
+		!strings.Contains(found.Hops[0].Message, way) {
 		t.Errorf("elsewhere: %+v, %v", found, err)
 	}
 	s.up.mu.Lock()
