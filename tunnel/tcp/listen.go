@@ -35,10 +35,18 @@ type Listener struct{ cfg ListenConfig }
 func Listen(cfg ListenConfig) *Listener { return &Listener{cfg} }
 
 // Accept returns the next child whose certificate was verified and names a target. When ctx ends it
-// closes the listener.
+// closes the listener; its address is free when Accept has returned.
 func (l *Listener) Accept(ctx context.Context) (tunnel.Conn, error) {
-	stop := context.AfterFunc(ctx, func() { l.cfg.Listener.Close() })
-	defer stop()
+	closed := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(closed)
+		l.cfg.Listener.Close()
+	})
+	defer func() {
+		if !stop() {
+			<-closed
+		}
+	}()
 	for {
 		raw, err := l.cfg.Listener.Accept()
 		if err != nil {
