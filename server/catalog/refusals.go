@@ -21,11 +21,17 @@ func Refusals(c *Catalog, w *placement.World, g *Group) {
 
 // levelsDiffer reports whether some targets keep the Pods of a space to another Pod Security level than
 // others. The lock must be held.
-func levelsDiffer(c *Catalog, w *placement.World, space string) bool {
-	for i := 1; i < len(w.Targets); i++ {
-		if c.Targets[w.Targets[i].Name].PodSecurity(space) != c.Targets[w.Targets[0].Name].PodSecurity(space) {
+func levelsDiffer(c *Catalog, space string) bool {
+	first, known := "", false
+	for _, t := range c.Targets {
+		if t.Emptied {
+			continue
+		}
+		level := t.PodSecurity(space)
+		if known && level != first {
 			return true
 		}
+		first, known = level, true
 	}
 	return false
 }

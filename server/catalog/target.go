@@ -48,14 +48,14 @@ func ReadTarget(obj map[string]any) placement.Target {
 
 // World is what a space may choose from. The lock must be held.
 func (c *Catalog) World(sp *Space) placement.World {
-	w := placement.World{Offered: sp.Offered, Locations: c.places(), Now: time.Now()}
+	w := placement.World{Offered: sp.Offered, Locations: c.places(), Now: time.Now(),
+		Targets: make([]placement.Target, 0, len(c.Targets))}
 	for _, t := range c.Targets {
 		if t.Emptied {
 			continue
 		}
-		one := t.Target
-		one.Objects = t.Feed.Len()
-		w.Targets = append(w.Targets, one)
+		w.Targets = append(w.Targets, t.Target)
+		w.Targets[len(w.Targets)-1].Objects = t.Feed.Len()
 	}
 	w.Halted = placement.Halted(w.Targets, w.Now)
 	return w

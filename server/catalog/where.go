@@ -108,7 +108,7 @@ func (c *Catalog) WorldOf(g *Group) placement.World {
 	w := c.World(g.Space)
 	w.Needs = c.needs(g)
 	c.relate(&w, g)
-	if levelsDiffer(c, &w, g.Space.Name) {
+	if levelsDiffer(c, g.Space.Name) {
 		Refusals(c, &w, g)
 	}
 	return w

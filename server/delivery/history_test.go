@@ -273,18 +273,20 @@ func workloadOf(m map[string]any, names string) map[string]any {
 }
 
 // still is a catalog whose decision writer does not run.
-func still() *Delivery {
-	return New(
-		Config{
-			Config: desired.Config{
-				Progress: func(string, store.Key) (placement.Progress, bool) { return placement.Progress{}, false },
-				Event:    func(placement.Event) {},
-				Refuse:   func(store.Key, *store.ReportError) {},
-				Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
-			},
-			Condition: func(store.Key, placement.Condition) {},
+func still(with ...func(*Config)) *Delivery {
+	cfg := Config{
+		Config: desired.Config{
+			Progress: func(string, store.Key) (placement.Progress, bool) { return placement.Progress{}, false },
+			Event:    func(placement.Event) {},
+			Refuse:   func(store.Key, *store.ReportError) {},
+			Log:      slog.New(slog.NewTextHandler(io.Discard, nil)),
 		},
-	)
+		Condition: func(store.Key, placement.Condition) {},
+	}
+	for _, change := range with {
+		change(&cfg)
+	}
+	return New(cfg)
 }
 
 func stop(d *Delivery) {

@@ -112,6 +112,12 @@ func Explain(w Wish, world World, current []string) (Choice, []Verdict) {
 func choose(w Wish, world World, current []string) (Choice, []candidate) {
 	e, problem := w.evaluation(&world)
 	all := e.candidates()
+	return e.choose(all, problem, current), all
+}
+
+// choose picks some of the candidates, and marks those.
+func (e *evaluation) choose(all []candidate, problem Choice, current []string) Choice {
+	w := e.wish
 	if w.None {
 		c := Choice{}
 		for i := range all {
@@ -122,7 +128,7 @@ func choose(w Wish, world World, current []string) (Choice, []candidate) {
 				c.Left = append(c.Left, Verdict{Target: all[i].target.Name, Filter: FilterCount, Message: "count is 0"})
 			}
 		}
-		return c, all
+		return c
 	}
 	staying, fresh := split(all, current)
 	picked, quotas := w.pick(staying, fresh)
@@ -159,7 +165,7 @@ func choose(w Wish, world World, current []string) (Choice, []candidate) {
 		}
 	}
 	w.complain(&c, problem, all, quotas)
-	return c, all
+	return c
 }
 
 // complain says in a choice what of the wish is not fulfilled.
@@ -207,12 +213,21 @@ func (w *Wish) complain(c *Choice, problem Choice, all []candidate, quotas []*qu
 func (w Wish) Fits(world World) []Target {
 	e, _ := w.evaluation(&world)
 	var out []Target
-	for _, c := range e.candidates() {
-		if c.answer != fails {
-			out = append(out, *c.target)
-		}
+	for _, t := range fitting(e.candidates()) {
+		out = append(out, *t)
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Name < out[j].Name })
+	return out
+}
+
+// fitting are the candidates that pass what would make something leave, by name.
+func fitting(all []candidate) map[string]*Target {
+	out := map[string]*Target{}
+	for i := range all {
+		if all[i].answer != fails {
+			out[all[i].target.Name] = all[i].target
+		}
+	}
 	return out
 }
 

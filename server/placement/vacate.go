@@ -123,12 +123,14 @@ func Vacate(w Wish, world World, current []string, terms Terms, now time.Time) V
 		}
 	}
 	kept := slices.DeleteFunc(slices.Clone(current), func(name string) bool { return reasons[name] != "" })
-	fits := map[string]Target{}
-	for _, t := range w.Fits(world) {
-		fits[t.Name] = t
+	e, problem := w.evaluation(&world)
+	all := e.candidates()
+	fits := fitting(all)
+	if out.Full = full(fits, current, terms.Load); len(reasons)+len(out.Full) == 0 {
+		out.Choice = e.choose(all, problem, kept)
+	} else {
+		out.Choice = Choose(w, world.without(reasons, roomless(out.Full), len(kept) < len(current)), kept)
 	}
-	out.Full = full(fits, current, terms.Load)
-	out.Choice = Choose(w, world.without(reasons, roomless(out.Full), len(kept) < len(current)), kept)
 	out.goBack(w, world, kept, reasons, now)
 	out.tellFull()
 	var may []string // leaving targets that could stay
@@ -300,11 +302,8 @@ func (w World) Shutting(why map[string]string) World { return w.without(nil, why
 
 // Closing returns the world in which targets without room for a load take nothing new.
 func (w World) Closing(wish Wish, current []string, load Load) World {
-	fits := map[string]Target{}
-	for _, t := range wish.Fits(w) {
-		fits[t.Name] = t
-	}
-	return w.without(nil, roomless(full(fits, current, load)), false)
+	e, _ := wish.evaluation(&w)
+	return w.without(nil, roomless(full(fitting(e.candidates()), current, load)), false)
 }
 
 // roomless says why targets that are full take nothing new.
@@ -317,7 +316,7 @@ func roomless(full map[string]Shortage) map[string]string {
 }
 
 // full are the targets that fit, are not in use yet and have no room for a load.
-func full(fits map[string]Target, current []string, load Load) map[string]Shortage {
+func full(fits map[string]*Target, current []string, load Load) map[string]Shortage {
 	var out map[string]Shortage
 	for name, t := range fits {
 		if contains(current, name) {
