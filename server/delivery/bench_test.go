@@ -275,12 +275,14 @@ func BenchmarkRegionOfATarget(b *testing.B) {
 // what it selects.
 func BenchmarkPlacementWritten(b *testing.B) {
 	c := newCrowd(b)
-	generation := int64(1)
+	i, looks := 0, 0
 	b.ReportAllocs()
 	for b.Loop() {
-		generation++
-		c.apply(tierPlacement(7, generation))
+		i++
+		c.apply(tierPlacement(7, int64(i+1)))
+		looks += c.decideAll()
 	}
+	b.ReportMetric(float64(looks)/float64(i), "looks/op")
 }
 
 // BenchmarkLook measures what a decision about one of 200 Placements reads of the catalog.

@@ -15,6 +15,7 @@ import (
 func (s *step) placementObject(w store.Write) {
 	st := s.st
 	sp := st.catalog.SpaceOf(w.Key.Space)
+	related := sp.Related()
 	b := sp.Placements[w.Key.Name]
 	meta := fields.Map(w.Object, "metadata")
 	if w.Object == nil || (b != nil && b.UID != fields.Clone(meta, "uid")) {
@@ -23,7 +24,7 @@ func (s *step) placementObject(w store.Write) {
 		if b != nil {
 			s.dropRetiredOf(b.Group.ID())
 			st.catalog.Rolls.Add(b.Group.UnitRef())
-			s.ruleChanged(sp, b, true)
+			s.ruleChanged(sp, b, true, related)
 		}
 		b = nil
 	}
@@ -61,7 +62,7 @@ func (s *step) placementObject(w store.Write) {
 			}
 			b.SetOptions(o.Spec.Sync, placement.FormatSync(o.Spec.Sync, o.Spec.Status.Associated), st.catalog.Division(b))
 		}
-		s.ruleChanged(sp, b, false)
+		s.ruleChanged(sp, b, false, related)
 		st.catalog.WakeCohorts(sp)
 	}
 	s.describe(sp, b, meta)
@@ -74,13 +75,17 @@ func (s *step) placementObject(w store.Write) {
 }
 
 // ruleChanged finds out again who decides about the objects of a space that a Placement selected or
-// selects; about all of them where the Placement is a policy, which objects may have waited for.
-func (s *step) ruleChanged(sp *catalog.Space, b *catalog.Rulebook, gone bool) {
+// selects; about all of them where the Placement is a policy, which objects may have waited for. The other Placements
+// are decided about again that had or get one of these objects, or all of the space where one depends on where others
+// are, or did before.
+func (s *step) ruleChanged(sp *catalog.Space, b *catalog.Rulebook, gone, related bool) {
 	sp.SortRules()
 	if s.bulk {
 		return
 	}
+	all := related || sp.Related()
 	if v1alpha1.IsPolicy(b.Name) {
+		all = true
 		sp.EachObject(s.moved)
 	} else {
 		affected := maps.Clone(b.Lost)
@@ -93,11 +98,16 @@ func (s *step) ruleChanged(sp *catalog.Space, b *catalog.Rulebook, gone bool) {
 			})
 		}
 		for o := range affected {
-			s.moved(o)
+			if o.Source != nil {
+				s.st.catalog.Enqueue(o.Source)
+			}
+			s.moved(o) // which does so with who gets it
 		}
 	}
-	for _, b := range sp.Placements {
-		s.st.catalog.Enqueue(&b.Group)
+	if all {
+		for _, other := range sp.Placements {
+			s.st.catalog.Enqueue(&other.Group)
+		}
 	}
 }
 
