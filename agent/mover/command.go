@@ -25,6 +25,8 @@ func Commands(usage func(format string, args ...any) error) []*cli.Command {
 			Flags: []cli.Flag{
 				&cli.BoolFlag{Name: "live",
 					Usage: "others write to DIR meanwhile: what was copied is not compared at the end"},
+				&cli.StringFlag{Name: "memory", Usage: "a file outside of DIR: what earlier rounds have sent of this volume, to a " +
+					"receiver with a memory; it is not sent again"},
 				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "json: what is said on standard error are " +
 					"reports, one a line"},
 			},
@@ -38,7 +40,11 @@ func Commands(usage func(format string, args ...any) error) []*cli.Command {
 					return usage("-o %s: only json is known", c.String("output"))
 				}
 				return inDir(c, usage, func(ctx context.Context, root *os.Root, rw io.ReadWriteCloser) error {
-					return send(ctx, root, rw, c.Bool("live"), tell, c.App.ErrWriter)
+					s := NewSender(root)
+					if path := c.String("memory"); path != "" {
+						s.Remember(path)
+					}
+					return send(ctx, s, rw, c.Bool("live"), tell, c.App.ErrWriter)
 				})
 			},
 		},
@@ -48,20 +54,28 @@ func Commands(usage func(format string, args ...any) error) []*cli.Command {
 				"else then",
 			ArgsUsage: "DIR",
 			Flags: []cli.Flag{
+				&cli.StringFlag{Name: "memory", Usage: "a file outside of DIR: what earlier rounds have read back; it is not " +
+					"read again. Not with --standby"},
 				&cli.TimestampFlag{Name: "standby", Layout: time.RFC3339,
 					Usage: "DIR is a standby: a round changes nothing before all of it is there; this one began at this time"},
 				&cli.TimestampFlag{Name: "whole", Layout: time.RFC3339,
 					Usage: "with --standby: DIR holds the round that began at this time, also where it does not say so"},
 			},
 			Action: func(c *cli.Context) error {
-				of := Standby{}
+				of, memory := Standby{}, c.String("memory")
 				if at := c.Timestamp("standby"); at != nil {
 					of.At = *at
 				}
 				if at := c.Timestamp("whole"); at != nil {
 					of.Whole = *at
 				}
+				if memory != "" && of != (Standby{}) {
+					return usage("--memory is not for a standby, whose rounds are not read back: leave one of both out")
+				}
 				return inDir(c, usage, func(ctx context.Context, root *os.Root, rw io.ReadWriteCloser) error {
+					if memory != "" {
+						return ReceiveAgain(ctx, root, rw, memory)
+					}
 					return ReceiveStandby(ctx, root, rw, of)
 				})
 			},
@@ -131,8 +145,7 @@ const tellEvery = 2 * time.Second
 // teller says how far a round is, or, with end, what it has done.
 type teller func(out io.Writer, r Report, end string)
 
-func send(ctx context.Context, root *os.Root, rw io.ReadWriteCloser, live bool, tell teller, out io.Writer) error {
-	s := NewSender(root)
+func send(ctx context.Context, s *Sender, rw io.ReadWriteCloser, live bool, tell teller, out io.Writer) error {
 	var told time.Time
 	s.Tell = func(r Report) {
 		if now := time.Now(); now.Sub(told) >= tellEvery {

@@ -17,7 +17,13 @@
 //
 // A round that is cut off is begun again: what had arrived is not sent twice, since it does not differ. A
 // round beside writers copies files torn; the next one, or the last after they have ended, mends that. Verify
-// makes a round and has the receiver read everything from its disk.
+// makes a round and has the receiver say what its disk holds: blocks that it was asked to compare were read from there
+// in the round, and blocks that were written are read again.
+//
+// Rounds may be processes of their own. Each end then has a file, outside of the volume, of what it knows of files by
+// their inode, size and times: the sender what it has sent (Sender.Remember), the receiver what it has read back
+// (ReceiveAgain). So the last round, while the app stands still, reads what has changed since the one before. Who has
+// lost that file compares everything.
 //
 // A copy may be a standby (ReceiveStandby), which an app may begin on at any time: a round changes nothing before
 // all of it is on the disk, in a log that is applied then, and again from the beginning if that was ended. Settle

@@ -63,11 +63,7 @@ func decodeEntry(payload []byte) (e entry, err error) {
 	f := &fields{rest: payload}
 	e.name = f.text(maxName)
 	e.meta.mode, e.meta.uid, e.meta.gid = uint32(f.number()), uint32(f.number()), uint32(f.number())
-	sec, n := binary.Varint(f.rest)
-	if f.bytes(max(n, 0)); n <= 0 {
-		f.bad = true
-	}
-	e.meta.mtime = time.Unix(sec, int64(f.number()%1e9))
+	e.meta.mtime = time.Unix(f.signed(), int64(f.number()%1e9))
 	count := f.number()
 	if count > maxAttrs {
 		f.bad = true

@@ -11,7 +11,7 @@ import (
 
 // Kinds of frames. The upper ones come from the sender, the lower ones from the receiver.
 const (
-	frameHello   = 'H' // version, whether to verify
+	frameHello   = 'H' // version, which copy, flags
 	frameDir     = 'D' // an entry: what follows is in it, until its frameLeave
 	frameLeave   = 'X'
 	frameFile    = 'F' // an entry
@@ -27,7 +27,7 @@ const (
 )
 
 const (
-	version       = "skerry-volume/1"
+	version       = "skerry-volume/2"
 	blockSize     = 128 << 10
 	segmentBlocks = 256
 	segmentSize   = segmentBlocks * blockSize
@@ -37,6 +37,12 @@ const (
 
 // ErrProtocol is returned when the other side says what it must not.
 var ErrProtocol = errors.New("the other side of the copy does not keep to the protocol")
+
+// Flags of a frameHello.
+const (
+	helloVerify = 1 << iota
+	helloRelies // what the sender calls unchanged is so since another process of it has sent it
+)
 
 // wire is a stream of frames: a byte of kind, the length as a uvarint, and so many bytes.
 type wire struct {
@@ -135,6 +141,16 @@ func (f *fields) size() int64 {
 		return 0
 	}
 	return int64(n)
+}
+
+func (f *fields) signed() int64 {
+	v, n := binary.Varint(f.rest)
+	if n <= 0 {
+		f.bad, f.rest = true, nil
+		return 0
+	}
+	f.rest = f.rest[n:]
+	return v
 }
 
 func (f *fields) bytes(n int) []byte {

@@ -24,7 +24,7 @@ func (s *script) entry(kind byte, e entry) *script { return s.frame(kind, e.enco
 
 func begun() *script {
 	s := &script{}
-	return s.frame(frameHello, append(appendText(nil, version), 0)).entry(frameDir, entry{name: "volume"})
+	return s.frame(frameHello, append(appendText(appendText(nil, version), ""), 0)).entry(frameDir, entry{name: "volume"})
 }
 
 // heard is a stream on which one side has said everything, and nobody listens.

@@ -166,10 +166,10 @@ func TestUnchangedFilesAreNotRead(t *testing.T) {
 	past := time.Now().Add(-time.Hour)
 	must(t, os.Chtimes(path, past, past))
 	p.round()
-	if len(p.sender.seen) != 0 {
+	if len(p.sender.files) != 0 {
 		t.Error("a file whose status changed a moment ago is trusted")
 	}
-	p.sender.seen["old"] = func() stamp {
+	p.sender.files["old"] = func() stamp {
 		info, err := os.Lstat(path)
 		must(t, err)
 		s := stampOf(info)
@@ -197,7 +197,7 @@ func TestUnchangedFilesAreNotRead(t *testing.T) {
 
 	info, err := os.Lstat(path)
 	must(t, err)
-	p.sender.seen["old"] = stampOf(info)
+	p.sender.files["old"] = stampOf(info)
 	must(t, os.Remove(damaged))
 	if _, err, _ := p.over(false, whole); !errors.Is(err, ErrStale) {
 		t.Errorf("a copy that lacks a file: %v", err)

@@ -15,22 +15,34 @@ import (
 // ends, and when it fails, which it tells the sender before. It waits for a receiver before it that has not ended
 // yet. The volume must have no other writer.
 func Receive(ctx context.Context, root *os.Root, rw io.ReadWriteCloser) error {
-	return receive(ctx, volume{root, nil}, rw, Standby{})
+	_, err := receive(ctx, volume{root, nil}, rw, Standby{}, "")
+	return err
+}
+
+// ReceiveAgain is Receive in one of several rounds of the same copy. Each reads back what it has written, and remembers
+// in a file outside of the volume what was read, so that the last one has little left to read.
+func ReceiveAgain(ctx context.Context, root *os.Root, rw io.ReadWriteCloser, memory string) error {
+	_, err := receive(ctx, volume{root, nil}, rw, Standby{}, memory)
+	return err
 }
 
 // ReceiveStandby is Receive into a standby, see Standby.
 func ReceiveStandby(ctx context.Context, root *os.Root, rw io.ReadWriteCloser, of Standby) error {
-	return receive(ctx, volume{root, nil}, rw, of)
+	_, err := receive(ctx, volume{root, nil}, rw, of, "")
+	return err
 }
 
-func receive(ctx context.Context, v volume, rw io.ReadWriteCloser, of Standby) error {
+// receive returns how many bytes of the copy were read at the end, too.
+func receive(
+	ctx context.Context, v volume, rw io.ReadWriteCloser, of Standby, memory string,
+) (readBack int64, err error) {
 	defer context.AfterFunc(ctx, func() { rw.Close() })()
 	unpacker, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(blockSize))
 	if err != nil {
-		return fmt.Errorf("decompress: %w", err)
+		return 0, fmt.Errorf("decompress: %w", err)
 	}
 	defer unpacker.Close()
-	r := &receiving{ctx: ctx, volume: v, of: of, wire: newWire(rw), unpacker: unpacker, files: map[uint64]*incoming{},
+	r := &receiving{ctx: ctx, volume: v, of: of, path: memory, memory: newMemory(), wire: newWire(rw), unpacker: unpacker, files: map[uint64]*incoming{},
 		answers: make(chan []byte, 2*maxPending)}
 	defer r.close()
 	told := make(chan error, 1)
@@ -47,15 +59,15 @@ func receive(ctx context.Context, v volume, rw io.ReadWriteCloser, of Standby) e
 		err = r.acknowledge()
 	}
 	if err == nil {
-		return nil
+		return r.reads, nil
 	}
 	if r.wire.send(frameError, encodeRefusal(err)) != nil || r.wire.flush() != nil {
 		rw.Close()
 	}
 	if ctx.Err() != nil {
-		return context.Cause(ctx)
+		return r.reads, context.Cause(ctx)
 	}
-	return err
+	return r.reads, err
 }
 
 // farewell is how long a sender may take to hear why it is refused.
@@ -90,6 +102,11 @@ type receiving struct {
 	answers  chan []byte
 	lock     io.Closer
 
+	path   string // of the memory, empty for none
+	memory memory
+	parts  *parts // nil where nothing is known of what a round writes
+	reads  int64  // bytes, of what was written
+
 	verify  bool
 	entered bool // the volume's own directory, which is entered once
 	stack   []level
@@ -116,6 +133,7 @@ type incoming struct {
 	had     int64 // its size before: what was beyond is nothing but zeros now
 	index   int64 // the next segment
 	awaited int   // blocks
+	part
 }
 
 func (in *incoming) close() {
@@ -155,11 +173,17 @@ func (r *receiving) run() error {
 		return err
 	}
 	r.lock = lock
+	if r.path != "" {
+		r.memory = recall(r.path)
+	}
 	if err := r.hello(); err != nil {
 		return err
 	}
 	if r.to, err = r.begin(r.of); err != nil {
 		return err
+	}
+	if _, ok := r.to.(*inplace); ok && r.readsBack() {
+		r.parts = newParts()
 	}
 	for ended := false; ; {
 		kind, payload, err := r.wire.next()
@@ -183,11 +207,18 @@ func (r *receiving) hello() error {
 		return err
 	}
 	f := &fields{rest: payload}
-	says, flags := f.text(maxName), f.bytes(1)
+	says, of, flags := f.text(maxName), f.text(maxCopyName), f.bytes(1)
 	if err := f.whole("the first frame"); kind != frameHello || err != nil || says != version {
 		return fmt.Errorf("%w: this side speaks %s, and the other %q", ErrProtocol, version, says)
 	}
-	r.verify, r.block, r.buf = flags[0] == 1, make([]byte, 0, blockSize), make([]byte, blockSize)
+	if flags[0]&helloRelies != 0 && of != r.memory.copy {
+		return fmt.Errorf("%w: this side remembers none of that copy", ErrStale)
+	}
+	if r.memory.copy != of && r.path != "" {
+		_ = os.Remove(r.path) // should this round fail, nobody relies on what was there before it
+	}
+	r.memory.copy = of
+	r.verify, r.block, r.buf = flags[0]&helloVerify != 0, make([]byte, 0, blockSize), make([]byte, blockSize)
 	return nil
 }
 
@@ -259,6 +290,9 @@ func (r *receiving) leave() error {
 	return errors.Join(r.to.leave(l.path, l.meta), r.ctx.Err())
 }
 
+// readsBack reports whether what is written is read from its disk at the end of the round.
+func (r *receiving) readsBack() bool { return r.verify || r.path != "" }
+
 // acknowledge has everything on the disk, reads it again if it is asked to, and says so.
 func (r *receiving) acknowledge() error {
 	if len(r.stack) > 0 || !r.entered {
@@ -269,12 +303,18 @@ func (r *receiving) acknowledge() error {
 		return err
 	}
 	var is sum
-	if r.verify {
-		v := &verifying{root: r.root, tally: newTally(), buf: r.buf}
+	if r.readsBack() {
+		v := &verifying{root: r.root, tally: newTally(), buf: r.buf, known: r.memory.files, parts: r.parts,
+			next: map[string]stamp{}}
 		if err := walkTree(r.ctx, r.root, v); err != nil {
 			return err
 		}
-		is = v.tally.sum()
+		is, r.reads = v.tally.sum(), v.reads
+		if r.path != "" {
+			_ = memory{r.memory.copy, v.next}.keep(r.path) // what is remembered already goes on to be true
+		}
+	}
+	if r.verify {
 		if err := r.release(); err != nil { // whoever asks for this is about to begin here
 			return err
 		}

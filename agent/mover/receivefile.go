@@ -4,10 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
-	"io/fs"
-	"os"
-
-	"golang.org/x/sys/unix"
 )
 
 // file begins a file.
@@ -22,6 +18,9 @@ func (r *receiving) file(path string, e entry) error {
 		return err
 	}
 	r.seq++
+	if in.part = newPart(); r.parts != nil {
+		fromDisk(in.file)
+	}
 	if e.size == 0 {
 		return r.finish(in)
 	}
@@ -32,7 +31,10 @@ func (r *receiving) file(path string, e entry) error {
 // finish ends a file that is whole.
 func (r *receiving) finish(in *incoming) error {
 	defer in.close()
-	return r.to.finish(in)
+	if err := r.to.finish(in); err != nil || r.parts == nil {
+		return err
+	}
+	return r.parts.add(in)
 }
 
 // hashes compares a segment with what is here, and asks for what differs.
@@ -46,6 +48,7 @@ func (r *receiving) hashes(payload []byte) error {
 	in.index++
 	var seg segment
 	copy(seg.zero[:], f.bytes(len(seg.zero)))
+	in.content.h.Write(seg.zero[:])
 	var lacks [segmentBlocks / 8]byte
 	for i := range blocksIn(in.size, index) {
 		block := index*segmentBlocks + int64(i)
@@ -55,7 +58,9 @@ func (r *receiving) hashes(payload []byte) error {
 			}
 			continue
 		}
-		has, err := r.holds(in, block, f.bytes(sha256.Size))
+		want := f.bytes(sha256.Size)
+		in.content.h.Write(want)
+		has, err := r.holds(in, block, want)
 		if err != nil {
 			return err
 		}
@@ -66,6 +71,9 @@ func (r *receiving) hashes(payload []byte) error {
 		} else {
 			lacks[i/8] |= 1 << (i % 8)
 			in.awaited++
+			w := written{block: block}
+			copy(w.sum[:], want)
+			r.parts.wrote(&in.part, w)
 		}
 	}
 	if err := f.whole("the hashes of a segment"); err != nil {
@@ -101,6 +109,7 @@ func (r *receiving) zero(in *incoming, block int64) error {
 	if err != nil || isZero(b) {
 		return err
 	}
+	r.parts.wrote(&in.part, written{block: block, zero: true})
 	return r.to.zero(in, block)
 }
 
@@ -130,57 +139,4 @@ func (r *receiving) whole(seq uint64, in *incoming) error {
 	}
 	delete(r.files, seq)
 	return r.finish(in)
-}
-
-// verifying is the visitor that reads a copy from its disk.
-type verifying struct {
-	root  *os.Root
-	tally tally
-	buf   []byte
-}
-
-func (v *verifying) enter(path string, _ fs.FileInfo) error {
-	v.tally.add(frameDir, path, 0, nil)
-	return nil
-}
-func (v *verifying) leave(string, fs.FileInfo) error { return nil }
-func (v *verifying) skip(string)                     {}
-
-func (v *verifying) link(path string, _ fs.FileInfo, first string) error {
-	v.tally.add(frameLink, path, 0, []byte(first))
-	return nil
-}
-
-func (v *verifying) symlink(path string, _ fs.FileInfo) error {
-	target, err := v.root.Readlink(path)
-	if err != nil {
-		return fmt.Errorf("read the link %s: %w", path, err)
-	}
-	v.tally.add(frameSymlink, path, 0, []byte(target))
-	return nil
-}
-
-func (v *verifying) file(path string, _ fs.FileInfo) error {
-	f, err := openFile(v.root, path, os.O_RDONLY)
-	if err != nil {
-		return fmt.Errorf("open %s: %w", path, err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return fmt.Errorf("look at %s: %w", path, err)
-	}
-	// What the flush has written leaves the memory, so that the disk is read.
-	_ = unix.Fadvise(int(f.Fd()), 0, 0, unix.FADV_DONTNEED) // only advice: without it the check sees less
-	c := newContent()
-	for i := range (info.Size() + segmentSize - 1) / segmentSize {
-		seg, err := readSegment(f, info.Size(), i, v.buf)
-		if err != nil {
-			return err
-		}
-		c.add(seg)
-	}
-	what := c.sum()
-	v.tally.add(frameFile, path, info.Size(), what[:])
-	return nil
 }

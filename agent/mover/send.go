@@ -48,6 +48,9 @@ func (s stamp) same(as stamp) bool {
 	return s == as && s.inode.ino != 0
 }
 
+// now is the time of this machine, which tests set.
+var now = time.Now
+
 // settled reports whether a file was not written to for so long that its next write changes its times.
 func (s stamp) settled(at time.Time) bool {
 	before := at.Add(-settledTime)
@@ -60,11 +63,30 @@ type Sender struct {
 	Tell func(Report)
 
 	root *os.Root
-	seen map[string]stamp
+	memory
+	path string // of the memory, empty for one of this process alone
 }
 
 // NewSender returns a sender of what is below root.
-func NewSender(root *os.Root) *Sender { return &Sender{root: root, seen: map[string]stamp{}} }
+func NewSender(root *os.Root) *Sender { return &Sender{root: root, memory: newMemory()} }
+
+// Remember has a sender know what earlier ones have sent which remembered it in the same file, and remember there what
+// it sends itself. The receiver must have a memory of its own, see ReceiveAgain. A file that cannot be read or written
+// costs time and nothing else.
+func (s *Sender) Remember(path string) {
+	s.path, s.memory = path, recall(path)
+	if s.memory.copy == "" {
+		s.memory.copy = newCopy()
+	}
+}
+
+// forget has the next round compare everything.
+func (s *Sender) forget() {
+	if s.memory = newMemory(); s.path != "" {
+		s.memory.copy = newCopy()
+		_ = os.Remove(s.path) // what stays would only be refused again
+	}
+}
 
 // Round makes the copy at the other end of a stream like the source. It closes the stream when ctx ends.
 func (s *Sender) Round(ctx context.Context, rw io.ReadWriteCloser) (Report, error) {
@@ -82,13 +104,16 @@ func (s *Sender) round(ctx context.Context, rw io.ReadWriteCloser, verify bool) 
 	if err := flushDisk(s.root); err != nil {
 		return Report{}, err
 	}
-	r := &sending{tell: s.Tell, root: s.root, wire: newWire(rw), seen: s.seen, next: map[string]stamp{}, tally: newTally(),
-		pending: make(chan asked, maxPending), ended: make(chan struct{}), began: time.Now(), buf: make([]byte, blockSize)}
-	flags := []byte{0}
+	r := &sending{tell: s.Tell, root: s.root, wire: newWire(rw), seen: s.files, next: map[string]stamp{}, tally: newTally(),
+		pending: make(chan asked, maxPending), ended: make(chan struct{}), began: now(), buf: make([]byte, blockSize)}
+	var flags byte
 	if verify {
-		flags[0] = 1
+		flags |= helloVerify
 	}
-	if err := r.wire.send(frameHello, appendText(nil, version), flags); err != nil {
+	if s.path != "" && len(s.files) > 0 {
+		flags |= helloRelies
+	}
+	if err := r.wire.send(frameHello, appendText(appendText(nil, version), s.memory.copy), []byte{flags}); err != nil {
 		return Report{}, err
 	}
 	var failed once
@@ -110,15 +135,17 @@ func (s *Sender) round(ctx context.Context, rw io.ReadWriteCloser, verify bool) 
 	r.close()
 	switch {
 	case errors.Is(err, ErrStale):
-		s.seen = map[string]stamp{}
+		s.forget()
 		return r.report, err
 	case err != nil:
 		return r.report, err
 	case verify && r.acked != r.tally.sum():
-		s.seen = map[string]stamp{}
+		s.forget()
 		return r.report, ErrDiffers
 	}
-	s.seen = r.next
+	if s.files = r.next; s.path != "" {
+		_ = s.keep(s.path) // what is remembered already goes on to be true
+	}
 	return r.report, nil
 }
 
@@ -265,8 +292,8 @@ func (s *sending) file(path string, info fs.FileInfo) error {
 		return err
 	}
 	s.count(path, e.size, what)
-	now, err := s.root.Lstat(path)
-	if err == nil && stampOf(now).same(was) && was.settled(s.began) && len(s.next) < maxSeen {
+	is, err := s.root.Lstat(path)
+	if err == nil && stampOf(is).same(was) && was.settled(s.began) && len(s.next) < maxSeen {
 		was.sum = what
 		s.next[path] = was
 	}

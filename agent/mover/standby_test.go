@@ -21,7 +21,11 @@ var errKilled = errors.New("killed")
 func (p *pair) into(of Standby, die func() error, wrap func(io.ReadWriteCloser) io.ReadWriteCloser) (Report, error) {
 	a, b := net.Pipe()
 	far := make(chan error, 1)
-	go func() { far <- receive(p.t.Context(), volume{p.copied, die}, b, of); b.Close() }()
+	go func() {
+		_, err := receive(p.t.Context(), volume{p.copied, die}, b, of, "")
+		far <- err
+		b.Close()
+	}()
 	source, err := os.OpenRoot(p.from)
 	must(p.t, err)
 	defer source.Close()

@@ -91,7 +91,8 @@ func (m *volumeMoves) ask(l *look) {
 	case len(has) == 0, len(l.begun[v.from]) > 0:
 		return
 	}
-	move := &volumes.Move{Space: l.space, Unit: l.of.Unit, From: l.names[v.from], To: l.names[v.to]}
+	move := &volumes.Move{Space: l.space, Unit: l.of.Unit, From: l.names[v.from], To: l.names[v.to],
+		Within: time.Duration(f.Timeout) * time.Second}
 	for _, c := range has {
 		if c.other != "" {
 			v.why = c.other + " mounts " + c.text() + ", too, and does not move along"

@@ -1,6 +1,8 @@
 package volumes
 
 import (
+	"time"
+
 	"skerry.dev/skerry/server/binding"
 	"skerry.dev/skerry/store"
 )
@@ -16,6 +18,8 @@ type Move struct {
 	// Left is the generation of the unit's record where that says that From is left, and nothing of the unit is
 	// there any more. It is zero while the unit runs.
 	Left int64
+	// Within is how long nothing of the unit may run for it; 0 is for as long as it takes.
+	Within time.Duration
 	// Standby: the unit stays at From, and To is to have a copy that it can begin on, see Replica.
 	Standby bool
 }

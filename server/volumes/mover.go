@@ -54,10 +54,15 @@ func ParseMark(text string) (Mark, bool) {
 	return Mark{binding.UnitID(part[0]), part[1], part[2], Side(part[3])}, true
 }
 
-// Mount is where a mover has the volume, Program what it runs.
+// Mount is where a mover has the volume, Program what it runs, and Memory a file of what its rounds have copied: it is
+// there for as long as the Pod.
 const (
 	Mount   = "/volume"
 	Program = "/skerry"
+	Memory  = memoryDir + "/rounds"
+
+	memoryDir  = "/memory"
+	memorySize = "160Mi" // for two of what a mover remembers at most
 )
 
 // MoverKey names the mover of a claim.
@@ -113,6 +118,12 @@ func Mover(
 		}
 	case node != "": // a volume of one node is mounted where the app runs
 		pod["affinity"] = beside(node)
+	}
+	if !side.Replicates() { // whose rounds are processes of many Pods
+		container["volumeMounts"] = append(fields.List(container, "volumeMounts"),
+			map[string]any{"name": "memory", "mountPath": memoryDir})
+		pod["volumes"] = append(fields.List(pod, "volumes"),
+			map[string]any{"name": "memory", "emptyDir": map[string]any{"sizeLimit": memorySize}})
 	}
 	pod["containers"] = []any{container}
 	annotations := map[string]any{v1alpha1.AnnotationMover: Mark{m.Unit, m.FromUID, m.ToUID, side}.String()}

@@ -31,6 +31,14 @@ func TestAMoverIsLikeTheWorkload(t *testing.T) {
 		{"name":"app","securityContext":{"runAsUser":5,"readOnlyRootFilesystem":true},"volumeMounts":[{"name":"v"}]}]}}`)
 	before, _ := json.Marshal(template)
 	c := Claim{Namespace: "web", Name: "data", UID: "c-uid"}
+	for _, side := range []Side{SideFrom, SideTo, SideSource, SideStandby} {
+		k := MoverKey(move, c, side)
+		mounts := len(fields.List(fields.List(Mover(k, move, c, side, "image", template, ""), "spec", "template", "spec",
+			"containers")[0].(map[string]any), "volumeMounts"))
+		if remembers := mounts == 2; remembers == side.Replicates() {
+			t.Errorf("%s: it has %d volumes", side, mounts)
+		}
+	}
 	for _, side := range []Side{SideFrom, SideTo} {
 		k := MoverKey(move, c, side)
 		o := Mover(k, move, c, side, "image", template, "node-1")

@@ -194,6 +194,32 @@ func TestAVolumeOfOnePod(t *testing.T) {
 	})
 }
 
+// Nothing stops for a round that would take most of the time that nothing may run. It is said, and tried again.
+func TestAPauseThatWouldBeTooLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		takes := 4 * time.Minute
+		w := newCopying(t, func(int, bool) (int64, error) {
+			time.Sleep(takes) // for each of two claims
+			return 1, nil
+		})
+		defer func() { w.end() }()
+		w.move.Within = 10 * time.Minute
+		if s := w.keep(0, time.Hour); s.Copied != binding.CopiedNot || !strings.Contains(s.Text, "a round takes 8m0s") ||
+			!strings.Contains(s.Text, "(10m0s)") {
+			t.Errorf("%+v", s)
+		}
+		w.move.Within = 20 * time.Minute // whoever reads that says so
+		if s := w.keep(0, 13*time.Minute); s.Copied != binding.CopiedNearly || !strings.Contains(s.Text, "about 8m0s") {
+			t.Errorf("with more time: %+v", s)
+		}
+		takes = time.Second
+		w.move.Within = 10 * time.Minute
+		if s := w.keep(0, 10*time.Minute); s.Copied != binding.CopiedNearly || !strings.Contains(s.Text, "about 2s") {
+			t.Errorf("the app writes less: %+v", s)
+		}
+	})
+}
+
 // A round beside the app ends when the app has stopped, and the last one begins when its programs have ended.
 func TestLastRoundDoesNotWaitForOneBesideTheApp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -44,6 +44,7 @@ type moving struct {
 	text  string
 	woke  time.Time // when it was told last
 	near  bool
+	last  string // what is known by the last round
 	whole int64 // the Left that everything was compared at
 }
 
@@ -51,7 +52,7 @@ type moving struct {
 func (m *moving) become(is volumes.Move) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.move.Left == is.Left && slices.Equal(m.move.Claims, is.Claims) {
+	if m.move.Left == is.Left && m.move.Within == is.Within && slices.Equal(m.move.Claims, is.Claims) {
 		return
 	}
 	m.move = is
@@ -68,6 +69,9 @@ func (m *moving) state(left int64) volumes.State {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	s := volumes.State{Text: m.text}
+	if m.last != "" && left == 0 {
+		s.Text = strings.TrimPrefix(s.Text+"; "+m.last, "; ")
+	}
 	switch {
 	case left != 0 && m.whole == left:
 		s.Copied = binding.CopiedWhole
@@ -153,14 +157,28 @@ func (m *moving) attempt(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if took := time.Since(began); took <= littleTime || sent <= littleBytes || n == mostRounds {
-			m.mu.Lock()
-			m.near = true
-			m.mu.Unlock()
-			m.say(true, "%s", roundsMade(is.Claims, took))
-			return m.await(round, againAfter)
+		took := time.Since(began)
+		fits := is.Within == 0 || 2*took <= is.Within
+		if little := took <= littleTime || sent <= littleBytes; n < mostRounds && !(little && fits) {
+			continue
 		}
+		last := roundsMade(is.Claims, took)
+		if !fits {
+			last = tooLong(took, is.Within)
+		}
+		m.mu.Lock()
+		m.near, m.last = fits, last
+		m.mu.Unlock()
+		m.say(true, "")
+		return m.await(round, againAfter)
 	}
+}
+
+// tooLong says why a move does not go on whose last round would be as long as the one before.
+func tooLong(took, within time.Duration) string {
+	return fmt.Sprintf("a round takes %s, and nothing would run during the last one, which may have half of readyTimeout "+
+		"(%s): have a Placement decide with a longer spec.move.readyTimeout, or the app write less",
+		took.Round(time.Second), within)
 }
 
 // roundsMade says what was copied beside the app, in rounds of which the last took some time.
@@ -171,7 +189,8 @@ func roundsMade(claims []volumes.Claim, took time.Duration) string {
 			later = append(later, c.Name)
 		}
 	}
-	text := fmt.Sprintf("the first rounds are made, the last took %s", took.Round(time.Second))
+	text := fmt.Sprintf("the first rounds are made, and the last one will take about %s, while nothing runs",
+		max(took.Round(time.Second), time.Second))
 	if len(later) == 0 {
 		return text
 	}
@@ -213,7 +232,7 @@ func (m *moving) copy(ctx context.Context, is *volumes.Move, ends []pods, live b
 		if live && c.OnePod {
 			continue
 		}
-		send := []string{volumes.Program, "volume", "send", "-o", "json"}
+		send := []string{volumes.Program, "volume", "send", "-o", "json", "--memory", volumes.Memory}
 		if live {
 			send = append(send, "--live")
 		}
@@ -232,7 +251,7 @@ func (m *moving) copy(ctx context.Context, is *volumes.Move, ends []pods, live b
 			}
 		}
 		from := podexec.End{Namespace: c.Namespace, Pod: ends[i].from, Command: append(send, volumes.Mount), Tell: tell}
-		receive := []string{volumes.Program, "volume", "receive", volumes.Mount}
+		receive := []string{volumes.Program, "volume", "receive", "--memory", volumes.Memory, volumes.Mount}
 		to := podexec.End{Namespace: c.Namespace, Pod: ends[i].to, Command: receive}
 		if _, err := podexec.Join(ctx, client.CoreV1().RESTClient(), m.c.cfg.Exec(is.Space), from, to); err != nil {
 			return sent, fmt.Errorf("copy %s from %s to %s: %w", c.Name, is.From, is.To, err)
