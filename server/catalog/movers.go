@@ -73,6 +73,15 @@ func (g *Group) MovesVolumes() bool {
 	return false
 }
 
+// MayPay reports whether what volumes of a group hold may move over a link that is metered: its Placement says so, or
+// what is said of its standby. The group may be nil.
+func (g *Group) MayPay() bool {
+	if how, wished := g.Replicates(); wished && how != nil && how.OverMeteredLinks {
+		return true
+	}
+	return g != nil && g.Kind == OfPlacement && g.Book.Rule != nil && g.Book.Rule.OverMetered
+}
+
 func movesVolumes(p v1alpha1.VolumePolicy) bool {
 	return p == v1alpha1.VolumesMove || p == v1alpha1.VolumesReplicate
 }

@@ -76,6 +76,7 @@ func (d *Delivery) stepUnit(ctx context.Context, r catalog.Ref) error {
 		delete(d.readiness, r)
 		d.hooks.forget(r)
 		d.moves.forget(r)
+		d.moves.said.forget(d, r)
 		d.standbys.forget(d, r)
 		d.turns.forget(r)
 		return nil
@@ -129,6 +130,7 @@ func (d *Delivery) stepUnit(ctx context.Context, r catalog.Ref) error {
 	d.runHooks(ctx, p.look, r, next)
 	replicate(ctx, d, p, next) // ends before a move of the same volumes begins
 	d.moves.run(ctx, p, next)
+	d.moves.said.tell(d, p, next)
 	d.wakeLater(p)
 	d.rests(p, next)
 	d.views.put(p, step)

@@ -131,7 +131,7 @@ func (d *Delivery) observe(ref binding.Ref, r binding.Record, g *catalog.Group, 
 	if g != nil {
 		l.facts.Timeout = max(1, int64(g.Patience()/time.Second))
 		l.facts.BreakFirst = g.BreaksFirst()
-		l.moves.wished = g.MovesVolumes()
+		l.moves.wished, l.moves.mayPay = g.MovesVolumes(), g.MayPay()
 		l.replicating(g)
 	}
 	replaces := slices.ContainsFunc(r.Places, func(p binding.Place) bool { return p.For != 0 })

@@ -36,6 +36,7 @@ type Volumes interface {
 // volumeMove is what a look finds about the volumes of a record.
 type volumeMove struct {
 	wished bool // what they hold is to move
+	mayPay bool // also over a link that is metered
 	claims []claimAt
 	// move is what is to be copied, nil for nothing, and state how far that is. why says why nothing is copied
 	// although that is wished.
@@ -116,7 +117,18 @@ func (m *volumeMoves) ask(l *look) {
 	}
 	m.catalog.RLock()
 	former := keepsFormer(m.catalog, l.of.Unit, move.ToUID)
+	costs := ""
+	for _, name := range []string{move.From, move.To} {
+		if t := m.catalog.Targets[name]; t != nil && t.Metered && !v.mayPay && !l.record.Places[0].Off {
+			costs = name
+		}
+	}
 	m.catalog.RUnlock()
+	if costs != "" {
+		v.why = "the link of " + costs + " is metered: have a Placement with spec.move.volumesOverMeteredLinks: true decide " +
+			"if the bytes may be paid for"
+		return
+	}
 	if former != "" {
 		v.why = fmt.Sprintf("%s keeps what %s held there when it was lost: look at it with skerry volume list, and give it "+
 			"up with skerry volume forget", move.To, former)
@@ -191,6 +203,7 @@ type volumeMoves struct {
 	catalog  *catalog.Catalog
 	api      API
 	progress func(target string, k store.Key) (placement.Progress, bool) // what a target reports
+	said     copySaid
 
 	mu     sync.Mutex
 	wanted map[binding.UnitID]*volumes.Move
@@ -199,7 +212,7 @@ type volumeMoves struct {
 
 func newVolumeMoves(v Volumes, c *catalog.Catalog, api API,
 	progress func(target string, k store.Key) (placement.Progress, bool)) *volumeMoves {
-	return &volumeMoves{volumes: v, standbys: newStandbys(), catalog: c, api: api, progress: progress,
+	return &volumeMoves{volumes: v, standbys: newStandbys(), catalog: c, api: api, progress: progress, said: copySaid{},
 		wanted: map[binding.UnitID]*volumes.Move{}, units: map[catalog.Ref]binding.UnitID{}}
 }
 

@@ -163,8 +163,16 @@ func TestAnAppMovesWithItsVolume(t *testing.T) {
 			reason != "CopyingVolumes" || !strings.Contains(message, "data from a to b") {
 			t.Fatalf("it does not run on a alone, or does not say what it waits for: %s %s %s", status, reason, message)
 		}
+		c.becomes(binding.CopiedNot, "copies data: 3 MiB, of which 2 MiB were sent")
+		synctest.Wait()
+		if s := c.saidMoving(claim); !s.Status || s.Reason != "CopyingVolumes" || !strings.Contains(s.Message, "2 MiB were sent") {
+			t.Errorf("the claim says %+v", s)
+		}
 		c.stops(app)
 		synctest.Wait()
+		if s := c.saidMoving(claim); !s.Status || !strings.Contains(s.Message, "while nothing runs") {
+			t.Errorf("in the last round the claim says %+v", s)
+		}
 		if !c.has("a", claim) || c.has("b", app) || c.copies.wanted().Left != 0 {
 			t.Fatal("its claim is taken away, or it begins elsewhere, or is said to be gone that is not")
 		}
@@ -180,6 +188,9 @@ func TestAnAppMovesWithItsVolume(t *testing.T) {
 		c.eventually("it begins on b", func() bool { return c.has("b", app) && c.copies.wanted() == nil })
 		c.report("b", app, nil)
 		c.report("b", claim, func(p *placement.Progress) { p.HasVolume = true })
+		if s := c.saidMoving(claim); s.Status || s.Reason != string(placement.Settled) {
+			t.Errorf("when all is copied the claim says %+v", s)
+		}
 		c.eventually("one mover is gone, the other one keeps the old volume", func() bool {
 			c.seen(from, to)
 			o, err := c.Get(t.Context(), from, "apps/v1")
@@ -281,6 +292,47 @@ func TestClaimsOfOneName(t *testing.T) {
 			return m != nil && len(m.Claims) == 2 && m.Claims[0].Namespace == "app" && m.Claims[1].Namespace == "more" &&
 				m.Claims[0].UID != m.Claims[1].UID && m.Claims[1].User.Namespace == "more"
 		})
+	})
+}
+
+// Over a link whose bytes are paid for volumes move where somebody says so, and a move that has begun ends.
+func TestVolumesStayBehindAMeteredLink(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := shop(t)
+		policy := func(target string, pays bool) map[string]any {
+			return map[string]any{"targets": map[string]any{"names": []any{target}},
+				"move":    map[string]any{"volumes": "Move", "volumesOverMeteredLinks": pays},
+				"objects": []any{map[string]any{"namespaces": []any{"app"}}}}
+		}
+		metered := func(is bool) {
+			spec := map[string]any{}
+			if is {
+				spec["link"] = map[string]any{"class": string(v1alpha1.LinkMetered)}
+			}
+			c.away("b", false, spec)
+		}
+		c.placement("p", 1, nil, policy("a", false))
+		app, _ := c.movable()
+		metered(true)
+		c.placement("p", 2, nil, policy("b", false))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if m := c.copies.wanted(); m != nil || !c.has("a", app) {
+			t.Fatalf("%+v is copied, or the app stopped", m)
+		}
+		if said := c.moveOf("a"); !strings.Contains(said, "the link of b is metered") ||
+			!strings.Contains(said, "spec.move.volumesOverMeteredLinks: true") {
+			t.Errorf("it says %s", said)
+		}
+		c.placement("p", 3, nil, policy("b", true))
+		c.eventually("it may be paid for", func() bool { return c.copies.wanted() != nil })
+		c.stops(app)
+		c.placement("p", 4, nil, policy("b", false))
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if c.copies.wanted() == nil {
+			t.Error("a last round that nothing runs beside is not ended")
+		}
 	})
 }
 

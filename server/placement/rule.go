@@ -38,6 +38,8 @@ type Rule struct {
 	// the Placement does not say it.
 	Volumes     v1alpha1.VolumePolicy
 	KeepVolumes *time.Duration
+	// OverMetered: what volumes hold moves over links that are metered, too.
+	OverMetered bool
 	// Replication is what it says of the standby of volumes, nil for nothing.
 	Replication *v1alpha1.VolumeReplication
 	// Failover says whether what it selects leaves a target that is away.
@@ -81,7 +83,8 @@ func Compile(name, created string, spec v1alpha1.PlacementSpec) (*Rule, error) {
 		Sync: FormatSync(spec.Sync, spec.Status.Associated), Suspended: spec.Suspend, Disruption: spec.Disruption,
 		Failover:   spec.Failover.Mode,
 		BreakFirst: spec.Move.Type == v1alpha1.BreakBeforeMake, ReadyTimeout: ReadyTimeout,
-		Hooks: spec.Move.BeforeLeaving, Volumes: spec.Move.Volumes, Replication: spec.Move.VolumeReplication}
+		Hooks: spec.Move.BeforeLeaving, Volumes: spec.Move.Volumes,
+		OverMetered: spec.Move.VolumesOverMeteredLinks, Replication: spec.Move.VolumeReplication}
 	if t := spec.Move.KeepVolumes; t != nil {
 		r.KeepVolumes = &t.Duration
 	}

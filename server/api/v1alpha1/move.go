@@ -54,6 +54,10 @@ type MovePolicy struct {
 	// +kubebuilder:default=Stay
 	// +optional
 	Volumes VolumePolicy `json:"volumes,omitempty"`
+	// VolumesOverMeteredLinks allows volumes to move where the link of either target is metered. Without it, and without
+	// volumeReplication.overMeteredLinks, the objects stay where they are, and the condition Moving says why.
+	// +optional
+	VolumesOverMeteredLinks bool `json:"volumesOverMeteredLinks,omitempty"`
 	// KeepVolumes is how long the volumes stay at the target that was left, once the objects are ready at the new
 	// one. A target that is drained keeps none.
 	// +kubebuilder:default="24h"
