@@ -25,8 +25,8 @@ func Commands(usage func(format string, args ...any) error) []*cli.Command {
 			Flags: []cli.Flag{
 				&cli.BoolFlag{Name: "live",
 					Usage: "others write to DIR meanwhile: what was copied is not compared at the end"},
-				&cli.StringFlag{Name: "memory", Usage: "a file outside of DIR: what earlier rounds have sent of this volume, to a " +
-					"receiver with a memory; it is not sent again"},
+				&cli.StringFlag{Name: "memory", Usage: "a file outside of DIR: what earlier rounds have sent of this volume, to " +
+					"a receiver with a memory; it is not sent again"},
 				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "json: what is said on standard error are " +
 					"reports, one a line"},
 			},

@@ -42,7 +42,8 @@ func receive(
 		return 0, fmt.Errorf("decompress: %w", err)
 	}
 	defer unpacker.Close()
-	r := &receiving{ctx: ctx, volume: v, of: of, path: memory, memory: newMemory(), wire: newWire(rw), unpacker: unpacker, files: map[uint64]*incoming{},
+	r := &receiving{ctx: ctx, volume: v, of: of, path: memory, memory: newMemory(),
+		wire: newWire(rw), unpacker: unpacker, files: map[uint64]*incoming{},
 		answers: make(chan []byte, 2*maxPending)}
 	defer r.close()
 	told := make(chan error, 1)

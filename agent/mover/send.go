@@ -104,7 +104,8 @@ func (s *Sender) round(ctx context.Context, rw io.ReadWriteCloser, verify bool) 
 	if err := flushDisk(s.root); err != nil {
 		return Report{}, err
 	}
-	r := &sending{tell: s.Tell, root: s.root, wire: newWire(rw), seen: s.files, next: map[string]stamp{}, tally: newTally(),
+	r := &sending{tell: s.Tell, root: s.root, wire: newWire(rw), seen: s.files, next: map[string]stamp{},
+		tally:   newTally(),
 		pending: make(chan asked, maxPending), ended: make(chan struct{}), began: now(), buf: make([]byte, blockSize)}
 	var flags byte
 	if verify {

@@ -125,8 +125,8 @@ func (m *volumeMoves) ask(l *look) {
 	}
 	m.catalog.RUnlock()
 	if costs != "" {
-		v.why = "the link of " + costs + " is metered: have a Placement with spec.move.volumesOverMeteredLinks: true decide " +
-			"if the bytes may be paid for"
+		v.why = "the link of " + costs + " is metered: have a Placement with spec.move.volumesOverMeteredLinks: true " +
+			"decide if the bytes may be paid for"
 		return
 	}
 	if former != "" {

@@ -45,7 +45,7 @@ type moving struct {
 	woke  time.Time // when it was told last
 	near  bool
 	last  string // what is known by the last round
-	whole int64 // the Left that everything was compared at
+	whole int64  // the Left that everything was compared at
 }
 
 // become takes over what is known of the move now. A round beside the app ends when that has stopped.
