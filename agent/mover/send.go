@@ -262,14 +262,6 @@ func (s *sending) skip(path string) { s.report.Skipped.add(path) }
 
 func (s *sending) file(path string, info fs.FileInfo) error {
 	e := s.entryOf(path, info)
-	e.size = info.Size()
-	if was, ok := s.seen[path]; ok && was.same(stampOf(info)) {
-		e.same = true
-		e.meta.attrs = attributes(s.root, path, 0)
-		s.count(path, e.size, was.sum)
-		s.next[path] = was
-		return s.wire.send(frameFile, e.encode())
-	}
 	f, err := openFile(s.root, path, os.O_RDONLY)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ELOOP):
@@ -283,7 +275,14 @@ func (s *sending) file(path string, info fs.FileInfo) error {
 	}
 	e.meta, e.size = metaOf(info), info.Size()
 	e.meta.attrs = attributesOf(f)
-	was := stampOf(info)
+	was := stampOf(info) // as it is on a network file system now, which is asked when a file is opened
+	if sent, ok := s.seen[path]; ok && sent.same(was) {
+		f.Close()
+		e.same = true
+		s.count(path, e.size, sent.sum)
+		s.next[path] = sent
+		return s.wire.send(frameFile, e.encode())
+	}
 	if err := s.wire.send(frameFile, e.encode()); err != nil {
 		f.Close()
 		return err
