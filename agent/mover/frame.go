@@ -123,8 +123,11 @@ type fields struct {
 	bad  bool
 }
 
-func (f *fields) number() uint64 {
-	v, n := binary.Uvarint(f.rest)
+func (f *fields) number() uint64 { return varint(f, binary.Uvarint) }
+func (f *fields) signed() int64  { return varint(f, binary.Varint) }
+
+func varint[N uint64 | int64](f *fields, decode func([]byte) (N, int)) N {
+	v, n := decode(f.rest)
 	if n <= 0 {
 		f.bad, f.rest = true, nil
 		return 0
@@ -141,16 +144,6 @@ func (f *fields) size() int64 {
 		return 0
 	}
 	return int64(n)
-}
-
-func (f *fields) signed() int64 {
-	v, n := binary.Varint(f.rest)
-	if n <= 0 {
-		f.bad, f.rest = true, nil
-		return 0
-	}
-	f.rest = f.rest[n:]
-	return v
 }
 
 func (f *fields) bytes(n int) []byte {

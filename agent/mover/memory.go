@@ -1,9 +1,7 @@
 package mover
 
 import (
-	"crypto/rand"
 	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +13,9 @@ import (
 // volume. It is a short cut and nothing else: who has lost it compares everything, and what it says of a file that has
 // another stamp now does not count.
 type memory struct {
-	copy  string           // which copy it is about, see newCopy; empty for none
+	// copy names which copy it is about; empty for none. All rounds of one follow each other: what its sender calls
+	// unchanged is so since a round that its receiver has acknowledged.
+	copy  string
 	files map[string]stamp // by path
 }
 
@@ -27,14 +27,6 @@ const (
 )
 
 func newMemory() memory { return memory{files: map[string]stamp{}} }
-
-// newCopy names a copy. All rounds of one follow each other: what its sender calls unchanged is so since a round that
-// its receiver has acknowledged.
-func newCopy() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	return hex.EncodeToString(b[:])
-}
 
 // recall reads a memory. One that is missing, or that cannot be read, is empty.
 func recall(path string) memory {

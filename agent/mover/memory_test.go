@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -43,22 +42,13 @@ func (r *remembering) again(verify bool, wrap func(io.ReadWriteCloser) io.ReadWr
 	defer source.Close()
 	s := NewSender(source)
 	s.Remember(r.sent)
-	a, b := net.Pipe()
-	far, reads := make(chan error, 1), int64(0)
-	go func() {
-		var err error
-		reads, err = receive(r.t.Context(), volume{r.copied, r.die}, b, Standby{}, r.received)
-		far <- err
-		b.Close()
-	}()
-	round := s.Round
-	if verify {
-		round = s.Verify
-	}
-	report, err := round(r.t.Context(), wrap(a))
-	a.Close()
+	reads := int64(0)
+	report, err, far := r.between(s, verify, wrap, func(rw io.ReadWriteCloser) (err error) {
+		reads, err = receive(r.t.Context(), volume{r.copied, r.die}, rw, Standby{}, r.received)
+		return err
+	})
 	r.tick()
-	return report, reads, errors.Join(err, <-far)
+	return report, reads, errors.Join(err, far)
 }
 
 // tick waits until a write has another time than all before it.
@@ -142,8 +132,10 @@ func TestADamagedCopyIsFoundOut(t *testing.T) {
 	}{
 		"a file that is called unchanged": {func(r *remembering) { damage(r, "b") }, ErrDiffers},
 		"one that is sent again":          {func(r *remembering) { damage(r, "database") }, nil},
-		"one that is gone":                {func(r *remembering) { must(r.t, os.Remove(filepath.Join(r.to, "b"))) }, ErrStale},
-		"a block behind the round's back": {func(r *remembering) { r.die = rots(r, damage, "database") }, ErrDiffers},
+		"one that is gone": {func(r *remembering) {
+			must(r.t, os.Remove(filepath.Join(r.to, "b")))
+		}, ErrStale},
+		"a block behind the round's back": {func(r *remembering) { r.die = rots(r, "database") }, ErrDiffers},
 		"a memory of another copy":        {func(r *remembering) { must(r.t, memory{"x", nil}.keep(r.received)) }, ErrStale},
 		"no memory at the receiver":       {func(r *remembering) { must(r.t, os.Remove(r.received)) }, ErrStale},
 		"no memory at the sender":         {func(r *remembering) { must(r.t, os.Remove(r.sent)) }, nil},
@@ -171,22 +163,16 @@ func TestADamagedCopyIsFoundOut(t *testing.T) {
 	}
 }
 
-// rots damages a file of the copy after the last block was written to it.
-func rots(r *remembering, damage func(*remembering, string), path string) func() error {
+// rots damages a file of the copy after the block was written to it that has changed.
+func rots(r *remembering, path string) func() error {
 	return func() error {
-		info, err := os.Lstat(filepath.Join(r.to, path))
-		b := make([]byte, 7)
-		if f, failed := os.Open(filepath.Join(r.to, path)); failed == nil {
-			_, _ = f.ReadAt(b, 5<<20)
-			f.Close()
+		f, err := os.OpenFile(filepath.Join(r.to, path), os.O_RDWR, 0)
+		must(r.t, err)
+		b := make([]byte, len("changed"))
+		if _, err = f.ReadAt(b, 5<<20); err == nil && string(b) == "changed" {
+			_, err = f.WriteAt([]byte("Changed"), 5<<20)
 		}
-		if err == nil && info.Size() > 0 && string(b) == "changed" {
-			b := []byte("Changed")
-			f, err := os.OpenFile(filepath.Join(r.to, path), os.O_WRONLY, 0)
-			must(r.t, err)
-			_, err = f.WriteAt(b, 5<<20)
-			must(r.t, errors.Join(err, f.Close()))
-		}
+		must(r.t, errors.Join(err, f.Close()))
 		return nil
 	}
 }

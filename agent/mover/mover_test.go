@@ -48,12 +48,20 @@ func must(t testing.TB, err error) {
 
 // over makes a round over a stream that wrap may break, and returns what both sides said.
 func (p *pair) over(verify bool, wrap func(io.ReadWriteCloser) io.ReadWriteCloser) (Report, error, error) {
+	return p.between(p.sender, verify, wrap, func(rw io.ReadWriteCloser) error {
+		return Receive(p.t.Context(), p.copied, rw)
+	})
+}
+
+// between makes a round of a sender with who receives it.
+func (p *pair) between(s *Sender, verify bool, wrap func(io.ReadWriteCloser) io.ReadWriteCloser,
+	receives func(io.ReadWriteCloser) error) (Report, error, error) {
 	a, b := net.Pipe() // without any buffer, so that whoever waits wrongly waits for ever
 	far := make(chan error, 1)
-	go func() { far <- Receive(p.t.Context(), p.copied, b); b.Close() }()
-	round := p.sender.Round
+	go func() { far <- receives(b); b.Close() }()
+	round := s.Round
 	if verify {
-		round = p.sender.Verify
+		round = s.Verify
 	}
 	report, err := round(p.t.Context(), wrap(a))
 	a.Close()

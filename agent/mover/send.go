@@ -2,6 +2,7 @@ package mover
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -76,14 +77,14 @@ func NewSender(root *os.Root) *Sender { return &Sender{root: root, memory: newMe
 func (s *Sender) Remember(path string) {
 	s.path, s.memory = path, recall(path)
 	if s.memory.copy == "" {
-		s.memory.copy = newCopy()
+		s.memory.copy = rand.Text()
 	}
 }
 
 // forget has the next round compare everything.
 func (s *Sender) forget() {
 	if s.memory = newMemory(); s.path != "" {
-		s.memory.copy = newCopy()
+		s.memory.copy = rand.Text()
 		_ = os.Remove(s.path) // what stays would only be refused again
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"math/rand/v2"
-	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,19 +18,15 @@ var errKilled = errors.New("killed")
 
 // into makes a round into a standby, which die ends.
 func (p *pair) into(of Standby, die func() error, wrap func(io.ReadWriteCloser) io.ReadWriteCloser) (Report, error) {
-	a, b := net.Pipe()
-	far := make(chan error, 1)
-	go func() {
-		_, err := receive(p.t.Context(), volume{p.copied, die}, b, of, "")
-		far <- err
-		b.Close()
-	}()
 	source, err := os.OpenRoot(p.from)
 	must(p.t, err)
 	defer source.Close()
-	report, err := NewSender(source).Round(p.t.Context(), wrap(a)) // each round is another process
-	a.Close()
-	return report, errors.Join(err, <-far)
+	// Each round is another process.
+	report, err, far := p.between(NewSender(source), false, wrap, func(rw io.ReadWriteCloser) error {
+		_, err := receive(p.t.Context(), volume{p.copied, die}, rw, of, "")
+		return err
+	})
+	return report, errors.Join(err, far)
 }
 
 // held is what a standby holds, without what is of the standby alone.
