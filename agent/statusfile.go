@@ -123,11 +123,7 @@ func (s *statusFile) write(dir string, running bool, said tunnel.ChildStatus) er
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, StatusFile)
-	if err := os.WriteFile(path+".new", append(data, '\n'), 0o600); err != nil {
-		return errors.Join(err, os.Remove(path+".new"))
-	}
-	return os.Rename(path+".new", path)
+	return replaceFile(filepath.Join(dir, StatusFile), data)
 }
 
 // diskRefuses reports whether the site says that its disk takes no writes. Then the file is left
