@@ -177,12 +177,8 @@ func standbyTarget(
 		func(t placement.Target) bool { return t.Name == name }) {
 		return nil, "the Placement does not allow " + name + ", so nothing could begin there"
 	}
-	if !how.OverMeteredLinks {
-		for _, t := range []string{from, name} {
-			if is := d.catalog.Targets[t]; is != nil && is.Metered {
-				return nil, "the link of " + t + " is metered: set overMeteredLinks: true if the bytes may be paid for"
-			}
-		}
+	if t := metered(d.catalog, from, name); t != "" && !how.OverMeteredLinks {
+		return nil, "the link of " + t + " is metered: set overMeteredLinks: true if the bytes may be paid for"
 	}
 	return d.catalog.Targets[name], ""
 }

@@ -117,14 +117,9 @@ func (m *volumeMoves) ask(l *look) {
 	}
 	m.catalog.RLock()
 	former := keepsFormer(m.catalog, l.of.Unit, move.ToUID)
-	costs := ""
-	for _, name := range []string{move.From, move.To} {
-		if t := m.catalog.Targets[name]; t != nil && t.Metered && !v.mayPay && !l.record.Places[0].Off {
-			costs = name
-		}
-	}
+	costs := metered(m.catalog, move.To, move.From)
 	m.catalog.RUnlock()
-	if costs != "" {
+	if costs != "" && !v.mayPay && !at.Off {
 		v.why = "the link of " + costs + " is metered: have a Placement with spec.move.volumesOverMeteredLinks: true " +
 			"decide if the bytes may be paid for"
 		return
@@ -136,6 +131,16 @@ func (m *volumeMoves) ask(l *look) {
 	}
 	v.move, f.Copies, f.BreakFirst = move, true, true
 	l.target(v.from).Pinned = false
+}
+
+// metered is the first of some targets whose link is paid for by the byte, empty for none. The lock must be held.
+func metered(c *catalog.Catalog, targets ...string) string {
+	for _, name := range targets {
+		if t := c.Targets[name]; t != nil && t.Metered {
+			return name
+		}
+	}
+	return ""
 }
 
 // target is what is known of a target, nil where it does not exist.
