@@ -306,10 +306,7 @@ func (s *step) describe(sp *catalog.Space, b *catalog.Rulebook, of map[string]an
 
 // related wakes the Placements that depend on where others are.
 func (s *step) related(sp *catalog.Space) {
-	if s.bulk || !sp.Related() {
-		return
-	}
-	for _, other := range sp.Placements {
-		s.st.catalog.Enqueue(&other.Group)
+	if !s.bulk && sp.Related() {
+		wakePlacements(s, sp)
 	}
 }

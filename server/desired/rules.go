@@ -83,9 +83,8 @@ func (s *step) ruleChanged(sp *catalog.Space, b *catalog.Rulebook, gone, related
 	if s.bulk {
 		return
 	}
-	all := related || sp.Related()
-	if v1alpha1.IsPolicy(b.Name) {
-		all = true
+	policy := v1alpha1.IsPolicy(b.Name)
+	if policy {
 		sp.EachObject(s.moved)
 	} else {
 		affected := maps.Clone(b.Lost)
@@ -104,10 +103,15 @@ func (s *step) ruleChanged(sp *catalog.Space, b *catalog.Rulebook, gone, related
 			s.moved(o) // which does so with who gets it
 		}
 	}
-	if all {
-		for _, other := range sp.Placements {
-			s.st.catalog.Enqueue(&other.Group)
-		}
+	if policy || related || sp.Related() {
+		wakePlacements(s, sp)
+	}
+}
+
+// wakePlacements has all Placements of a space decided about again.
+func wakePlacements(s *step, sp *catalog.Space) {
+	for _, b := range sp.Placements {
+		s.st.catalog.Enqueue(&b.Group)
 	}
 }
 
